@@ -1,6 +1,6 @@
 """Identification over many simulated logs: coverage of stated deviations, accuracy and time on the LWR and the Panda.
 
-    python tests/identification.py [--repetitions 200] [--arms 10]
+    python tests/identification.py [--repetitions 200] [--arms 10] [--models 40]
 
 Logs have 19-bit encoders, current noise, one sample of delay in the loop, spring damping and Stribeck friction.  Prints
 a table and fails if a figure misses its bound (docs/testing.md).
@@ -9,6 +9,7 @@ a table and fails if a figure misses its bound (docs/testing.md).
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 import tempfile
@@ -17,7 +18,7 @@ import time
 import numpy as np
 
 import flexjoint as fj
-from support.identification import STEP, arm, bench, multisine, pulls, rough, rough_bench, simulated
+from support.identification import STEP, arm, bench, multisine, pulls, rough, rough_bench, simulated, stiff_pd
 
 AMPLITUDE = np.array([0.8, 0.7, 0.8, 0.7, 1.0, 1.0, 1.2])
 ARMS = {  # scale of the motion, middle of it
@@ -87,16 +88,92 @@ def arm_accuracy(name: str, repetitions: int) -> None:
     )
 
 
+def output_error_coverage(repetitions: int) -> None:
+    """Pooled errors of the output error, and its deviations over those of the least squares."""
+    _, logs = simulated(bench(), multisine(0.8, 0, 20.0, count=30), 2027, 0.05, rows=repetitions)
+    inside, ratios, times = [], [], []
+    for log in logs:
+        before = fj.identification.identify(rough_bench(), log)
+        began = time.process_time()
+        found = fj.identification.identify(rough_bench(), log, method="output_error")
+        times.append(time.process_time() - began)
+        inside += [abs(x) < 2 for x in pulls(found, bench()).values()]
+        ratios.append(found["hinge.drive.stiffness"].deviation / before["hinge.drive.stiffness"].deviation)
+    share = float(np.mean(inside))
+    what = f"output error, bench, {repetitions} logs: errors within two deviations"
+    check(what, f"{100 * share:.1f} %", 0.93 <= share <= 0.975)
+    ratio = float(np.median(ratios))
+    check("output error: deviation of the stiffness over that of least squares", f"{ratio:.2f}", ratio < 0.9)
+    check("output error: processor time, with compiling, and best", f"{times[0]:.1f} s, {min(times):.1f} s", True)
+
+
+def law_coverage(repetitions: int) -> None:
+    """Pooled errors of springs that are not linear and of friction by direction."""
+    law = fj.drives.Friction(
+        0.8, 1.2, 0.05, static=1.7, stribeck_velocity=0.25,
+        backward=fj.drives.Friction(0.5, 0.9, static=1.2, stribeck_velocity=0.25),
+    )  # fmt: skip
+    points = [0.0, 0.015, 0.03]
+    springs = {
+        "cubic": (fj.springs.CubicSpring(250.0, 1.5e5), fj.springs.CubicSpring(400.0, 1e4)),
+        "piecewise": (
+            fj.springs.PiecewiseSpring(points, [250.0, 300.0, 500.0]),
+            fj.springs.PiecewiseSpring(points, [400.0] * 3),
+        ),
+    }
+    for name, (true, prior) in springs.items():
+        robot = bench(true, law=law)
+        rough = bench(prior, 0.0, 0.2, fj.drives.Friction(viscous=0.5))
+        _, logs = simulated(robot, multisine(0.8, 0, 20.0, count=30), 2028, 0.05, rows=repetitions)
+        inside, recognised = [], 0
+        for log in logs:
+            found = fj.identification.identify(rough, log)
+            inside += [abs(x) < 2 for x in pulls(found, robot).values()]
+            recognised += found.robot.joints[0].drive.motor.friction.backward is not None
+        share = float(np.mean(inside))
+        what = f"{name} spring, friction by direction, {repetitions} logs: errors within two deviations"
+        check(what, f"{100 * share:.1f} %", 0.9 <= share <= 0.98)
+        check(f"{name}: friction by direction recognised", f"{recognised} of {repetitions}", recognised == repetitions)
+
+
+def gear_reports(repetitions: int) -> None:
+    """Backlash and hysteresis: widths that are found, and false reports of clean gears."""
+    dahl = fj.drives.Dahl(0.3, 300.0)
+    cases = {
+        "clean": ({}, {}),
+        "gap": ({"backlash": 5e-4}, {"backlash": 5e-4}),
+        "loop": ({"hysteresis": dahl}, {"hysteresis": 2 * dahl.torque / 300.0}),
+    }
+    for name, (losses, widths) in cases.items():
+        robot = bench().with_drives([dataclasses.replace(bench().joints[0].drive, **losses)])
+        law = stiff_pd(robot.without_gear_losses())
+        motion = multisine(0.8, 0, 20.0, count=30)
+        _, logs = simulated(robot, motion, 2029, 0.05, controller=law, rows=repetitions)
+        errors, right = [0.0], 0
+        for log in logs:
+            found = {x.kind: x.width for x in fj.identification.identify(rough_bench(), log).gear_losses}
+            right += found.keys() == widths.keys()
+            errors += [abs(found[kind] / width - 1) for kind, width in widths.items() if kind in found]
+        what = f"gear losses, {name}, {repetitions} logs: reported as they are, worst width"
+        value = f"{right} of {repetitions}, {100 * max(errors):.1f} %"
+        check(what, value, right == repetitions and max(errors) < 0.05)
+
+
 def main() -> int:
     """Run all; 1 if a bound was missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--arms", type=int, default=10)
+    parser.add_argument("--models", type=int, default=40)
     given = parser.parse_args()
     os.environ["FLEXJOINT_CACHE"] = tempfile.mkdtemp(prefix="flexjoint-identification-")
-    for name in ARMS:
+    for name in ARMS if given.arms else ():
         arm_accuracy(name, given.arms)
-    bench_coverage(given.repetitions)
+    if given.repetitions:
+        bench_coverage(given.repetitions)
+    output_error_coverage(given.models)
+    law_coverage(given.models)
+    gear_reports(given.models)
     return 1 if FAILED else 0
 
 

@@ -110,9 +110,12 @@ def truth(robot, name):
     path = name.removeprefix(f"{joint.name}.drive.").split(".")
     value = joint.drive
     for word in path:
-        if not hasattr(value, word):
+        if word.isdigit():
+            value = value[int(word)]
+        elif not hasattr(value, word):
             return 0.0  # offsets
-        value = getattr(value, word)
+        else:
+            value = getattr(value, word)
     return value
 
 

@@ -41,6 +41,10 @@ def identify(
     friction: Annotated[
         str, typer.Option(help="Of the motors: viscous, coulomb, stribeck, or auto: what the residuals ask for.")
     ] = "auto",
+    spring: Annotated[
+        str,
+        typer.Option(help="Law: linear, cubic, piecewise; auto: the robot's, cubic where the residuals ask for it."),
+    ] = "auto",
     measured_torque: Annotated[
         bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
     ] = False,
@@ -50,6 +54,9 @@ def identify(
     bandwidth: Annotated[
         float | None, typer.Option(help="Highest frequency that is fitted, Hz; by default 1/20 of the rate, up to 50.")
     ] = None,
+    method: Annotated[
+        str, typer.Option(help="least-squares; or output-error, which refines its result by simulations.")
+    ] = "least-squares",
     time_unit: TimeUnit = None,
     columns: ColumnNames = "",
     torque_constant: TorqueConstant = "",
@@ -82,10 +89,12 @@ def identify(
     reading = log_options(time_unit, columns, torque_constant, gear_ratio, topic)
     options: dict[str, Any] = {
         "links": links,
-        "friction": friction,
+        "friction": friction.replace("-", "_"),
+        "spring": spring,
         "held": not measured_torque,
         "delay": delay,
         "bandwidth": bandwidth,
+        "method": method.replace("-", "_"),
     }
     used, unused = ([read_log(path, model, **reading) for path in paths] for paths in (logs, validate or []))
     found = identified(model, used, validate=unused, **options)
@@ -144,6 +153,10 @@ def identification_data(found: Identification) -> dict[str, Any]:
         ],
         "missing": [
             {"joint": joints[x.joint], "what": x.what, "deviations": x.deviations} for x in found.scores if x.asked
+        ],
+        "gear_losses": [
+            {"joint": joints[x.joint], "kind": x.kind, "width": x.width, "deviation": x.deviation, "unit": x.unit}
+            for x in found.gear_losses
         ],
         "validation": found.validation,
         "notes": found.notes,

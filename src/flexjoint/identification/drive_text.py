@@ -6,10 +6,12 @@ import math
 from collections.abc import Sequence
 
 from ..drives import friction_law
+from ..formats.drive_tables import friction_entries, spring_entries
 from ..formats.drive_writing import plain_line
 from ..formats.robot_files import DRIVE_FORMAT
 from ..formats.writing import toml_value
 from ..robot import Robot
+from ..springs import Spring
 from .estimates import IDENTIFIED, UNKNOWN, WEAK, Estimate, with_deviation
 
 HEAD = """\
@@ -27,6 +29,9 @@ FRICTION = {
     "log_velocity": "velocity",
     "rise": "static",
     "log_stribeck": "stribeck_velocity",
+    "viscous_backward": "backward.viscous",
+    "coulomb_backward": "backward.coulomb",
+    "rise_backward": "backward.static",
 }
 TRUST = {IDENTIFIED: "identified", WEAK: "estimated"}
 
@@ -53,15 +58,19 @@ def drive_text(prior: Robot, robot: Robot, estimates: Sequence[Estimate], origin
             if kind in own and own[kind].verdict in lines and drive is not None:
                 number = {"stiffness": getattr(drive, "stiffness", None), "damping": getattr(drive, "damping", None)}
                 value = motor.inertia if kind == "inertia" and motor is not None else number.get(kind)
+                if isinstance(value, Spring):
+                    laws = [x for x in own.values() if x.kind.startswith(("stiffness", "cubic"))]
+                    lines[own[kind].verdict] += [f"# {x.name}: {comment(x)}\n" for x in laws if x.verdict != UNKNOWN]
+                    table = toml_value(spring_entries(joint.name, value))
+                    lines[own[kind].verdict].append(f"drive.spring = {table}\n")
+                    continue
                 lines[own[kind].verdict].append(f"{key} = {toml_value(value)}  # {comment(own[kind])}\n")
         rubbing = [own[kind] for kind in FRICTION if kind in own and own[kind].verdict != UNKNOWN]
         if motor is not None and motor.friction is not None and rubbing and prior.joints[i].drive != drive:
-            law = friction_law(motor)
-            pairs = {name: getattr(law, name) for name in FRICTION.values()}
-            inline = ", ".join(f"{name} = {toml_value(x)}" for name, x in pairs.items() if x)
+            inline = toml_value(friction_entries(friction_law(motor)))
             worst = WEAK if any(x.verdict == WEAK for x in rubbing) else IDENTIFIED
             lines[worst] += [f"# motor_friction.{FRICTION[x.kind]}: {comment(x)}\n" for x in rubbing]
-            lines[worst].append(f"drive.motor_friction = {{{inline}}}\n")
+            lines[worst].append(f"drive.motor_friction = {inline}\n")
         unknown = [f"# {x.name}: {comment(x)}; {plain_line(x.reason)}\n" for x in own.values() if x.verdict == UNKNOWN]
         for verdict, entries in lines.items():
             if entries:

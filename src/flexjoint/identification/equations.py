@@ -7,6 +7,7 @@ velocities and the delay, whose columns are derivatives at the current values.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,13 +16,19 @@ from ..drives import ElasticDrive
 from ..robot import Robot
 from ..types import FloatArray
 from .parameters import Unknowns
-from .recordings import ComplexArray, Recording
+from .recordings import ComplexArray, Recording, taper
 from .signals import Signals
 
-NONLINEAR = ("log_velocity", "log_stribeck", "delay")  # their columns are derivatives at the current values
-DRY = ("rise", "coulomb", "log_velocity", "log_stribeck")
+NONLINEAR = (
+    "log_velocity",
+    "log_stribeck",
+    "delay",
+    "spring_zero",
+)  # their columns are derivatives at the current values
+DRY = ("coulomb", "log_velocity", "rise", "log_stribeck", "viscous_backward", "coulomb_backward", "rise_backward")
 SUBSAMPLES = 8  # per period around a reversal of a motor
 SAME = 1e-9  # s: delays that differ by less are one
+DEGREE = 5  # of the polynomial that gives deflections from torques
 NEAR = 5.0  # friction velocities: beyond, dry friction hardly changes within a period
 
 
@@ -138,6 +145,9 @@ class Equations:
     def add_spring(self, i: int, rows: Rows, values: FloatArray, torque: ComplexArray | None) -> None:
         """Columns of stiffness, damping and zero of the spring."""
         one = self.signals.one
+        if self.unknowns.springs[i].bent:
+            self.add_bent_spring(i, rows, values, torque)
+            return
         if torque is None:
             phi, rate = self.signals.deflections[i]
         else:
@@ -147,11 +157,36 @@ class Equations:
         for kind, signal in (("stiffness", phi), ("damping", rate), ("spring_offset", one)):
             rows.add(self.unknowns.at(i, kind), {"link": -signal, "motor": signal, "sensor": signal})
 
+    def add_bent_spring(self, i: int, rows: Rows, values: FloatArray, torque: ComplexArray | None) -> None:
+        """The same for a spring that is not linear.
+
+        Instruments: the columns of the link equation, times the current values, add up to zero.  So no weight of this
+        equation, which is homogeneous, draws inertias and stiffnesses together towards zero.
+        """
+        law, recording = self.unknowns.springs[i], self.recording
+        places = [self.unknowns.place(i, kind) for kind in law.kinds]
+        measured, rate = (x[:, i] for x in self.signals.measured_deflection)
+        if torque is None:
+            phi = measured - values[self.unknowns.place(i, "spring_zero")]
+        else:
+            phi = explained(measured, recording.signal(torque[:, i]))
+            rate = np.gradient(phi, recording.period)
+        slope = np.sum([k * x for k, x in zip(values[places], law.slopes(phi))], axis=0)
+        columns = recording.spectrum(np.stack([*law.shapes(phi), -slope, rate], axis=1))
+        kinds = (*law.kinds, "spring_zero", "damping")
+        if torque is not None:
+            known = [k for k, kind in enumerate(kinds) if kind not in ("stiffness", "spring_zero")]
+            others = columns[:, known] @ values[[self.unknowns.place(i, kinds[k]) for k in known]]
+            columns[:, 0] = (torque[:, i] - others) / (values[places[0]] or 1.0)
+        for kind, signal in zip(kinds, columns.T):
+            rows.add(self.unknowns.at(i, kind), {"link": -signal, "motor": signal, "sensor": signal})
+
     def add_inertia(self, i: int, rows: Rows, row: str) -> None:
         """Columns of inertia, viscous friction and zero of the motor."""
         at, spectrum = self.unknowns.at, self.recording.spectrum
         rows.add(at(i, "inertia"), {row: spectrum(self.signals.motor[2][:, i])})
-        rows.add(at(i, "viscous"), {row: spectrum(self.signals.motor[1][:, i])})
+        if at(i, "viscous_backward") is None:
+            rows.add(at(i, "viscous"), {row: spectrum(self.signals.motor[1][:, i])})
         rows.add(at(i, "torque_offset"), {row: self.signals.one})
 
     def add_motor(self, i: int, rows: Rows, values: FloatArray, row: str) -> None:
@@ -159,7 +194,8 @@ class Equations:
         at, recording = self.unknowns.at, self.recording
         _, v, a = (x[:, i] for x in self.signals.motor)
         if at(i, "coulomb") is not None:
-            shapes = mean_dry_friction(v, a, recording.period, *(self.value(values, i, kind) for kind in DRY))
+            law = {kind: float(values[k]) for kind in ("viscous", *DRY) if (k := at(i, kind)) is not None}
+            shapes = mean_dry_friction(v, a, recording.period, law)
             found = recording.spectrum(np.stack([*shapes.values()], axis=1))
             for kind, column in zip(shapes, found.T):
                 rows.add(at(i, kind), {row: column})
@@ -188,11 +224,6 @@ class Equations:
             rows.know("sensor", -sensed)
         else:
             rows.add(k, {"sensor": -sensed})
-
-    def value(self, values: FloatArray, joint: int, kind: str) -> float | None:
-        """Value of a parameter; None if it is not estimated."""
-        k = self.unknowns.at(joint, kind)
-        return None if k is None else float(values[k])
 
 
 class Rows:
@@ -231,31 +262,60 @@ class Rows:
         return JointEquations(joint, self.channels, places, columns, residual)
 
 
-def dry_friction(
-    v: FloatArray, rise: float | None, F_c: float, log_v_c: float, log_v_s: float | None
-) -> dict[str, FloatArray]:
-    """Derivatives of F_c t + (F_s − F_c) e t by F_c, ln v_c, F_s − F_c, ln v_s; t = tanh(v/v_c), e = exp(−(v/v_s)²)."""
-    x = v / math.exp(log_v_c)
+def explained(x: FloatArray, by: FloatArray) -> FloatArray:
+    """The part of a signal that is a smooth function of another one, which fades at its ends: without noise of its own.
+
+    Noise of the deflection that remains in an instrument draws all numbers of the link equation towards zero.
+    """
+    scaled = by / np.sqrt(np.mean(by**2))
+    powers = np.stack([scaled**k for k in range(DEGREE + 1)], axis=1)
+    whole = taper(len(x)) == 1
+    return powers @ np.linalg.lstsq(powers[whole], x[whole], rcond=None)[0]
+
+
+def dry_friction(v: FloatArray, law: Mapping[str, float]) -> dict[str, FloatArray]:
+    """Derivatives of dry friction by its parameters; of all friction where it differs by direction.
+
+        F = (F_c + (F_s − F_c) e) t,     t = tanh(v/v_c), e = exp(−(v/v_s)²)
+        F = ½ (1 + t) F₊ + ½ (1 − t) F₋,    F± = D± v + (F_c± + (F_s± − F_c±) e) t
+
+    Args:
+        v: Velocities, rad/s or m/s.
+        law: Values of the parameters by kind; velocities by their logarithms, F_s − F_c as "rise".
+    """
+    x = v / math.exp(law["log_velocity"])
     t = np.tanh(x)
-    slope = x * (t * t - 1)  # by ln v_c
-    if rise is None or log_v_s is None:
-        return {"coulomb": t, "log_velocity": F_c * slope}
-    y = (v / math.exp(log_v_s)) ** 2
+    bend = x * (t * t - 1)  # of t by ln v_c
+    y = (v / math.exp(law["log_stribeck"])) ** 2 if "rise" in law else np.zeros_like(v)
     e = np.exp(-y)
-    return {
-        "coulomb": t,
-        "log_velocity": (F_c + rise * e) * slope,
-        "rise": e * t,
-        "log_stribeck": 2 * rise * y * e * t,
-    }
+
+    def side(suffix: str) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
+        """Columns of one direction, their friction over t, and its derivative by ln v_s over t."""
+        rise = law.get(f"rise{suffix}", 0.0)
+        columns = {f"coulomb{suffix}": t} | ({f"rise{suffix}": e * t} if "rise" in law else {})
+        return columns, law[f"coulomb{suffix}"] + rise * e, 2 * rise * y * e
+
+    found, level, fall = side("")
+    if "coulomb_backward" not in law:
+        slope = level
+    else:
+        back, back_level, back_fall = side("_backward")
+        found["viscous"], back["viscous_backward"] = v, v
+        D, D_back = law["viscous"], law["viscous_backward"]
+        ahead, behind = (1 + t) / 2, (1 - t) / 2
+        slope = (D - D_back) * v / 2 + (level - back_level) * t / 2 + ahead * level + behind * back_level
+        found = {kind: ahead * x for kind, x in found.items()} | {kind: behind * x for kind, x in back.items()}
+        fall = ahead * fall + behind * back_fall
+    found["log_velocity"] = slope * bend
+    return found | ({"log_stribeck": fall * t} if "rise" in law else {})
 
 
-def mean_dry_friction(v: FloatArray, a: FloatArray, h: float, *law: float | None) -> dict[str, FloatArray]:
+def mean_dry_friction(v: FloatArray, a: FloatArray, h: float, law: Mapping[str, float]) -> dict[str, FloatArray]:
     """The same as means over one period around each sample: a reversal takes less than a period."""
     offsets = h * ((np.arange(SUBSAMPLES) + 0.5) / SUBSAMPLES - 0.5)
-    found = dry_friction(v, *law)  # type: ignore[arg-type]
-    fast = np.flatnonzero(np.abs(v) < NEAR * math.exp(law[2] or 0.0) + np.abs(a) * h)
-    near = dry_friction(v[fast, None] + a[fast, None] * offsets, *law)  # type: ignore[arg-type]
+    found = {kind: np.array(x) for kind, x in dry_friction(v, law).items()}
+    fast = np.flatnonzero(np.abs(v) < NEAR * math.exp(law["log_velocity"]) + np.abs(a) * h)
+    near = dry_friction(v[fast, None] + a[fast, None] * offsets, law)
     for kind, x in found.items():
         x[fast] = np.mean(near[kind], axis=1)
     return found

@@ -64,8 +64,8 @@ def natural(unknowns: Unknowns, values: FloatArray, covariance: FloatArray) -> t
         if x.kind.startswith("log"):
             found[k] = np.exp(values[k])
             J[k, k] = found[k]
-        elif x.kind == "rise":
-            other = unknowns.place(x.joint, "coulomb")
+        elif x.kind.startswith("rise"):
+            other = unknowns.place(x.joint, x.kind.replace("rise", "coulomb"))
             found[k], J[k, other] = values[k] + values[other], 1.0
         elif x.kind == "sensor_scale":
             found[k], J[k, k] = 1 / values[k], -1 / values[k] ** 2
@@ -82,6 +82,6 @@ def natural_prior(x: Parameter, unknowns: Unknowns) -> float:
         return float("nan")
     if x.kind.startswith("log"):
         return float(np.exp(x.prior))
-    if x.kind == "rise":
-        return x.prior + unknowns.parameters[unknowns.place(x.joint, "coulomb")].prior
+    if x.kind.startswith("rise"):
+        return x.prior + unknowns.parameters[unknowns.place(x.joint, x.kind.replace("rise", "coulomb"))].prior
     return x.prior

@@ -126,6 +126,7 @@ def with_verdicts(
 ZERO = (
     "torque_offset",
     "spring_offset",
+    "spring_zero",
     "sensor_offset",
     "delay",
     "base",
@@ -138,11 +139,13 @@ def by_deviation(x: Estimate) -> tuple[str, str]:
     if x.kind in ZERO:
         return IDENTIFIED, ""
     share = x.deviation / abs(x.value) if x.value else math.inf
-    if x.kind in ("inertia", "stiffness") and x.value <= 0:
+    if x.kind.startswith(("inertia", "stiffness")) and x.value <= 0:
         return UNKNOWN, "the estimate is not positive: the data do not show it"
+    if x.kind == "cubic" and x.value < 0:
+        return UNKNOWN, "the spring softens, or is linear; take spring='piecewise' or 'linear'"
     if share <= GOOD:
         return IDENTIFIED, ""
-    advice = ADVICE.get(x.kind, "a motion with more of it")
+    advice = ADVICE.get(x.kind.removesuffix("_backward"), "needs larger deflections")
     return (WEAK if share <= POOR else UNKNOWN), f"deviation {100 * share:.2g} %; {advice}"
 
 
@@ -153,6 +156,7 @@ ADVICE = {
     "log_velocity": "needs slow reversals",
     "rise": "needs slow motion in both directions",
     "log_stribeck": "needs slow motion at several speeds",
+    "damping": "needs motion near the resonance",
     "sensor_scale": "needs larger joint torques",
 }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..checks import number, positive
-from ..drives import ElasticDrive, friction_law
+from ..drives import ElasticDrive
 from ..errors import InputError, listed, shown
 from ..logs import Log
 from ..progress import activity
@@ -18,18 +19,22 @@ from .doubts import doubts
 from .equations import Equations
 from .estimates import Estimate, natural, natural_prior
 from .friction_start import friction_start
+from .gear_losses import gear_losses
 from .identifiability import with_verdicts
+from .laws import first_laws, first_springs, with_cubic, with_directions, with_stribeck
 from .least_squares import MOST_ITERATIONS, Fit, fit
+from .output_error import output_error
 from .parameters import FRICTIONS, LINKS, Unknowns, check_robot, unknowns
 from .recordings import Recording, recordings
-from .residuals import ResidualTest, residual_tests, scores
+from .residuals import ResidualTest, Score, residual_tests, scores
 from .result import Identification
 from .signals import Signals
+from .spring_shapes import LAWS
 
 MOTION = 0.999  # share of the velocity's power below the highest frequency of the motion
 MARGIN = 1.5  # passband of the instruments over that frequency
 STILL = 1e-9  # rad/s or m/s: slower is no motion
-STRIBECK = "Stribeck"
+METHODS = ("least_squares", "output_error")
 ROUGH = 7  # iterations that show which joints need static friction
 
 
@@ -39,9 +44,11 @@ def identify(
     *,
     links: str = "auto",
     friction: str = "auto",
+    spring: str = "auto",
     held: bool = True,
     delay: float | None = None,
     bandwidth: float | None = None,
+    method: str = "least_squares",
     validate: Log | Sequence[Log] = (),
 ) -> Identification:
     """Stiffness, damping, motor inertia, friction and link parameters of a robot from its logs, with deviations.
@@ -55,12 +62,17 @@ def identify(
         logs: One or several logs of it: q, and theta of elastic joints; tau of the motors, tau_e of torque sensors.
         links: What is estimated of the links: "base", their base parameters; "payload", ten parameters of a body held
             by the tool; "known", nothing.  By default "auto": base if tau is logged, else known.
-        friction: Of the motors: "viscous"; "coulomb", with Coulomb friction; "stribeck", with static friction too.  By
-            default "auto": coulomb, and stribeck at joints whose residuals ask for it.
+        friction: Of the motors: "viscous"; "coulomb", with Coulomb friction; "stribeck", with static friction too; the
+            last two also with "_by_direction", with numbers of their own for motion backward.  By default "auto":
+            coulomb, and more at joints whose residuals ask for it.
+        spring: Law of the springs: "linear", "cubic" or "piecewise".  By default "auto": that of the robot, and cubic
+            at joints whose residuals ask for a spring that stiffens.
         held: Whether a sample of tau is held until the next one, as a command is; False if it was measured at its time.
             By default True.
         delay: Delay of the positions against tau, s; by default None, estimated.
         bandwidth: Highest frequency that is fitted, Hz; by default 1/20 of the sampling rate, at most 50 Hz.
+        method: "least_squares"; or "output_error", which goes on from there: a simulation under the logged tau explains
+            the encoders, with deviations near the smallest possible.  By default least_squares.
         validate: Logs that are not used, to test the prediction of the motor torque; by default none.
 
     Returns:
@@ -81,6 +93,8 @@ def identify(
         raise InputError("identify: give at least one log")
     check_choice("links", links, ("auto", *LINKS))
     check_choice("friction", friction, ("auto", *FRICTIONS))
+    check_choice("spring", spring, ("auto", *LAWS))
+    check_choice("method", method, METHODS)
     if bandwidth is not None:
         positive("identify", "bandwidth", bandwidth, ", in Hz")
     if delay is not None:
@@ -99,17 +113,32 @@ def identify(
         )
     measured = [Signals(robot, x, chosen) for x in parts]
     smooth = [Signals(robot, x, chosen, motion_band(x), "q" if x.reference is None else "reference") for x in parts]
-    laws = first_laws(robot, friction)
-    what = unknowns(robot, laws, chosen, motors, sensors, motors and delay is None)
-    first = ROUGH if friction == "auto" and motors else MOST_ITERATIONS
-    found = estimated(measured, smooth, what, held, delay or 0.0, iterations=first)
+    laws, springs = first_laws(robot, friction), first_springs(robot, spring, given, notes)
+
+    def tried(before: Found | None, iterations: int = MOST_ITERATIONS) -> Found:
+        what = unknowns(robot, laws, chosen, motors, sensors, motors and delay is None, springs)
+        return estimated(measured, smooth, what, held, delay or 0.0, before, iterations)
+
+    found = tried(None, ROUGH if friction == "auto" and motors else MOST_ITERATIONS)
     if friction == "auto" and motors:
-        asking = stribeck_joints(found)
-        laws = tuple("stribeck" if i in asking else law for i, law in enumerate(laws))
-        what = unknowns(robot, laws, chosen, motors, sensors, motors and delay is None)
-        found = estimated(measured, smooth, what, held, delay or 0.0, found)
+        laws = with_stribeck(laws, found.asked)
+        found = tried(found)
+    worn = gear_losses(robot, parts, chosen, given)
+    notes += map(str, worn)
+    bent = [
+        x for x in found.asked if x.joint not in {loss.joint for loss in worn}
+    ]  # a gap looks like a stiffening spring
+    wider = with_directions(laws, found.asked, friction), with_cubic(springs, bent, spring)
+    if wider != (laws, springs):
+        laws, springs = wider
+        found = tried(found)
+    what = found.equations[0].unknowns
     result = found.fit
     tests, found_scores = residual_tests(result.channels), scores(found.equations, result)
+    if method == "output_error":
+        simulated = output_error(robot, parts, what, result, held, delay or 0.0)
+        result = replace(result, **simulated.of_fit)
+        notes += simulated.notes
     covariance = inflated(what, result, tests)
     values, spread = natural(what, result.values, covariance)
     estimates = [
@@ -129,6 +158,7 @@ def identify(
         notes.append("the iteration did not converge; the values are those of its last step")
     origin = (
         f"flexjoint identify, {len(given)} log{'s' * (len(given) > 1)}, {sum(x.count * x.period for x in parts):.4g} s"
+        + ", output error" * (method == "output_error")
     )
     return Identification(
         robot,
@@ -144,6 +174,7 @@ def identify(
         tuple(found.equations),
         doubts(robot, parts, estimates, tests),
         validation(robot, what, result, unused, held, delay or 0.0, bandwidth) if unused and motors else {},
+        tuple(worn),
     )
 
 
@@ -203,14 +234,6 @@ def check_logs(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
         notes.append(f"joints that hardly move: {listed(still)}; log motions of theirs")
 
 
-def first_laws(robot: Robot, friction: str) -> tuple[str, ...]:
-    """Friction law of each motor with which the estimation begins."""
-    if friction != "auto":
-        return (friction,) * robot.n
-    known = [None if x.drive is None else friction_law(x.drive.motors[0]) for x in robot.joints]
-    return tuple("stribeck" if law is not None and law.static is not None else "coulomb" for law in known)
-
-
 # Estimation ---------------------------------------------------------------------------------------------------------
 
 
@@ -245,6 +268,11 @@ class Found(NamedTuple):
     fit: Fit
     equations: list[Equations]
 
+    @property
+    def asked(self) -> list[Score]:
+        """What the residuals ask for."""
+        return [x for x in scores(self.equations, self.fit) if x.asked]
+
     def carried(self, what: Unknowns) -> FloatArray:
         """Values for other parameters: those of the same name stay."""
         known = dict(zip([x.name for x in self.equations[0].unknowns.parameters], self.fit.values))
@@ -257,11 +285,6 @@ def motion_band(recording: Recording) -> float:
     power = np.cumsum(np.abs(recording.spectrum(v)) ** 2, axis=0)
     places = np.argmax(power >= MOTION * power[-1], axis=0)
     return float(np.clip(MARGIN * recording.frequencies[places].max(), 1.0, 2 * recording.bandwidth))
-
-
-def stribeck_joints(found: Found) -> set[int]:
-    """Joints whose residuals ask for static friction."""
-    return {x.joint for x in scores(found.equations, found.fit) if x.what.startswith(STRIBECK) and x.asked}
 
 
 def inflated(what: Unknowns, result: Fit, tests: Sequence[ResidualTest]) -> FloatArray:

@@ -7,13 +7,14 @@ The equations of a joint with a spring, at every sample:
     sensor:  K (θ − q) + D (θ' − q') + τ_0 + τ_2 = c τ_e
 
 K φ_0 = −τ_0 is the spring at rest behind the zeros of the encoders, τ_1 the zero of the motor torque, τ_2 and 1/c zero
-and gain of the torque sensor.  A rigid joint has one equation, Y π + passive + B q'' + F(q') + τ_1 = τ.
+and gain of the torque sensor.  A spring that is not linear (`spring_shapes.py`) has law(θ − q − φ_0) in place of
+K (θ − q) + τ_0.  A rigid joint has one equation, Y π + passive + B q'' + F(q') + τ_1 = τ.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,10 +23,12 @@ from ..dynamics.recursion.regressor import base_parameters
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..types import FloatArray
+from .spring_shapes import LINEAR, SpringShape, shape_of
 
 VAGUE = 30.0  # deviation of a vague prior, relative to the value or its scale
 VELOCITY_FACTOR = 1.5  # deviation of the logarithm of a friction velocity, before any data
-FRICTIONS = ("viscous", "coulomb", "stribeck")
+BY_DIRECTION = "_by_direction"
+FRICTIONS = ("viscous", "coulomb", "stribeck", f"coulomb{BY_DIRECTION}", f"stribeck{BY_DIRECTION}")
 LINKS = ("base", "payload", "known")
 PAYLOAD = ("m", "h_x", "h_y", "h_z", "I_xx", "I_xy", "I_yy", "I_xz", "I_yz", "I_zz")
 
@@ -61,11 +64,13 @@ class Unknowns:
         parameters: In the order of the vector of values.
         friction: Law of each joint: one of FRICTIONS.
         links: One of LINKS.
+        springs: Form of the spring law of each joint.
     """
 
     parameters: tuple[Parameter, ...]
     friction: tuple[str, ...]
     links: str
+    springs: tuple[SpringShape, ...]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", {(x.joint, x.kind): k for k, x in enumerate(self.parameters)})
@@ -92,7 +97,15 @@ class Unknowns:
         return np.array([x.prior for x in self.parameters])
 
 
-def unknowns(robot: Robot, friction: tuple[str, ...], links: str, motors: bool, sensors: bool, delay: bool) -> Unknowns:
+def unknowns(
+    robot: Robot,
+    friction: tuple[str, ...],
+    links: str,
+    motors: bool,
+    sensors: bool,
+    delay: bool,
+    springs: tuple[SpringShape, ...] = (),
+) -> Unknowns:
     """The parameters of a robot that a log with these channels may show.
 
     Args:
@@ -102,10 +115,12 @@ def unknowns(robot: Robot, friction: tuple[str, ...], links: str, motors: bool, 
         motors: Whether motor torques are logged.
         sensors: Whether joint torques are logged.
         delay: Whether a delay of the motor torque is estimated.
+        springs: Form of the spring law of each joint; by default all linear.
     """
+    springs = springs or (LINEAR,) * robot.n
     found: list[Parameter] = []
     for i, joint in enumerate(robot.joints):
-        found += joint_parameters(i, joint, friction[i], motors, sensors)
+        found += joint_parameters(i, joint, friction[i], springs[i], motors, sensors)
     if links == "base":
         table = base_parameters(robot)
         values = table.of(robot)
@@ -119,10 +134,12 @@ def unknowns(robot: Robot, friction: tuple[str, ...], links: str, motors: bool, 
             found.append(Parameter(f"payload.{name}", "payload", -1 - k, unit, 0.0, 100.0, known=False))
     if delay:
         found.append(Parameter("torque_delay", "delay", -1, "s", 0.0, 1.0, known=False))
-    return Unknowns(tuple(found), friction, links)
+    return Unknowns(tuple(found), friction, links, springs)
 
 
-def joint_parameters(i: int, joint: Joint, friction: str, motors: bool, sensors: bool) -> list[Parameter]:
+def joint_parameters(
+    i: int, joint: Joint, friction: str, spring: SpringShape, motors: bool, sensors: bool
+) -> list[Parameter]:
     """Those of one joint and its drive."""
     drive = joint.drive
     if drive is None:
@@ -137,9 +154,14 @@ def joint_parameters(i: int, joint: Joint, friction: str, motors: bool, sensors:
 
     if isinstance(drive, ElasticDrive):
         K, D = float(drive.law.curve(0.0).stiffness), float(drive.damping)
-        add("stiffness", "stiffness", f"{torque}/{per}", K, K)
+        for kind, name, value, scale in spring.numbers(drive.law):
+            unit = f"{torque}/{per}" if kind != "cubic" else f"{torque}/{per}³"
+            add(kind, name, unit, value, scale, shape_of(drive.law) == spring)
         add("damping", "damping", f"{torque} s/{per}", D, max(D, 1e-2 * K))
-        add("spring_offset", "deflection_offset", per, 0.0, 1e-2 * K, False)
+        if spring.bent:
+            add("spring_zero", "deflection_offset", per, 0.0, 1e-2, False)
+        else:
+            add("spring_offset", "deflection_offset", per, 0.0, 1e-2 * K, False)
     if motors:
         B = float(drive.motors[0].inertia)
         add("inertia", "motor.inertia", inertia, B, max(B, 1.0))
@@ -168,7 +190,7 @@ def friction_parameters(i: int, path: str, law: Friction, friction: str, torque:
     found.append(
         Parameter(f"{path}.velocity", "log_velocity", i, f"{per}/s", math.log(v_c), VELOCITY_FACTOR, bool(law.velocity))
     )
-    if friction == "stribeck":
+    if friction.startswith("stribeck"):
         rise = 0.0 if law.static is None else law.static - law.coulomb
         v_s = law.stribeck_velocity or 10 * v_c
         found.append(
@@ -185,6 +207,16 @@ def friction_parameters(i: int, path: str, law: Friction, friction: str, torque:
                 law.static is not None,
             )
         )
+    if friction.endswith(BY_DIRECTION):
+        own = {x.kind: x for x in found}
+        back = law.backward or law
+        numbers = {"viscous": back.viscous, "coulomb": back.coulomb, "rise": (back.static or 0.0) - back.coulomb}
+        for kind in ("viscous", "coulomb", "rise"):
+            if kind in own:
+                x = own[kind]
+                name = x.name.replace(".friction.", ".friction.backward.")
+                prior = max(numbers[kind], 0.0)
+                found.append(replace(x, name=name, kind=f"{kind}_backward", prior=prior))
     return found
 
 
@@ -205,5 +237,6 @@ def check_robot(robot: Robot) -> None:
     for joint in robot.joints:
         if joint.drive is not None and not isinstance(joint.drive, ElasticDrive | RigidDrive):
             raise InputError(
-                f"{robot.name}: joint '{joint.name}' has two motors; identification takes rigid and elastic drives"
+                f"{robot.name}: joint '{joint.name}' has two motors; identify takes rigid and elastic drives, "
+                "fj.identification.identify_variable_stiffness estimates the laws of such joints"
             )

@@ -17,11 +17,13 @@ import numpy as np
 from ..types import FloatArray
 from .equations import Equations
 from .least_squares import Channel, Fit
+from .parameters import BY_DIRECTION
 from .recordings import ComplexArray
 
 MISFIT = 2.0  # above, with such a probability, a model is called wrong
 PROBABILITY = 1e-4
 ASKED = 6.0  # deviations of a score
+DIRECTION, STIFFENING = "viscous friction that differs by direction", "a spring that stiffens"
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,9 @@ def extra_columns(equations: Equations, i: int, result: Fit) -> dict[str, dict[s
     row = "motor" if "motor" in channels else "rigid" if "rigid" in channels else None
     v: FloatArray = equations.signals.motor[1][:, i]
     if row is not None:
-        found["viscous friction that differs by direction"] = {row: recording.spectrum(np.abs(v))}
-        if unknowns.friction[i] != "stribeck":
+        if not unknowns.friction[i].endswith(BY_DIRECTION):
+            found[DIRECTION] = {row: recording.spectrum(np.abs(v))}
+        if not unknowns.friction[i].startswith("stribeck"):
             fast = np.sqrt(np.mean(v**2))
             for share in (0.05, 0.2, 0.6):
                 speed = share * fast
@@ -114,8 +117,8 @@ def extra_columns(equations: Equations, i: int, result: Fit) -> dict[str, dict[s
     if unknowns.links == "known" and ("link" in channels or row == "rigid"):
         whole = equations.signals.known_spectrum[:, i]
         found["links of other masses, such as a payload"] = {"link" if "link" in channels else "rigid": whole}
-    if "link" in channels:
+    if "link" in channels and not unknowns.springs[i].bent:
         torque = equations.link_torque(result.values)[:, i]  # the deflection itself may be noise
         cube = recording.spectrum(recording.signal(torque) ** 3)
-        found["a spring that stiffens"] = {name: cube if name != "link" else -cube for name in channels}
+        found[STIFFENING] = {name: cube if name != "link" else -cube for name in channels}
     return found

@@ -16,10 +16,13 @@ from ..errors import listed
 from ..formats.drive_files import DriveFile
 from ..html import table
 from ..robot import Robot
+from ..springs import Spring
 from ..types import FloatArray
 from .drive_text import drive_text
 from .equations import Equations
 from .estimates import IDENTIFIED, UNKNOWN, Estimate, with_deviation
+from .gear_losses import GearLoss
+from .laws import estimated_friction
 from .least_squares import Fit
 from .residuals import ResidualTest, Score
 
@@ -61,6 +64,7 @@ class Identification:
         doubts: What shows that columns of the logs are clipped, in other units or of another joint.
         validation: Error of the motor torque predicted for logs that were not used, relative to the torque, both root
             mean squares, by joint; empty without such logs.
+        gear_losses: Backlash and hysteresis that the logs show; the model has none.
     """
 
     prior: Robot
@@ -76,6 +80,7 @@ class Identification:
     equations: tuple[Equations, ...]
     doubts: tuple[str, ...] = ()
     validation: Mapping[str, float] = field(default_factory=dict)
+    gear_losses: tuple[GearLoss, ...] = ()
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate with this name, such as joint1.drive.stiffness."""
@@ -145,26 +150,22 @@ class Identification:
             motor = dataclasses.replace(motor, **plain, friction=self._friction(i, friction_law(motor)))
         changes: dict[str, Any] = {"motor": motor}
         if isinstance(drive, ElasticDrive):
-            changes |= {"stiffness": known["stiffness"].value} if "stiffness" in known else {}
+            changes |= {"stiffness": self._spring(i, drive)} if "stiffness" in known else {}
             changes |= {"damping": max(known["damping"].value, 0.0)} if "damping" in known else {}
         return dataclasses.replace(drive, **changes)
 
+    def _spring(self, i: int, drive: ElasticDrive) -> float | Spring:
+        """Spring law of a joint; numbers that are not known stay as they were."""
+        shape, known = self.equations[0].unknowns.springs[i], self.of(i)
+        before = {kind: value for kind, _, value, _ in shape.numbers(drive.law)}
+        return shape.spring({kind: known[kind].value if kind in known else before[kind] for kind in shape.kinds})
+
     def _friction(self, i: int, before: Friction) -> Friction:
-        """Friction of a motor; a negative estimate means none."""
-        known = self.of(i)
-        whole = {x.kind: x for x in self.estimates if x.joint == i}
-
-        def value(kind: str, otherwise: float) -> float:
-            return max(known[kind].value, 0.0) if kind in known else otherwise
-
-        viscous, coulomb = value("viscous", 0.0), value("coulomb", 0.0)
-        if not coulomb:
-            return Friction(viscous=viscous)
-        velocity = value("log_velocity", before.velocity or whole["log_velocity"].value)
-        law = Friction(viscous=viscous, coulomb=coulomb, velocity=velocity)
-        if "rise" in known and known["rise"].value > coulomb and "log_stribeck" in known:
-            return dataclasses.replace(law, static=known["rise"].value, stribeck_velocity=known["log_stribeck"].value)
-        return law
+        """Friction of a motor."""
+        known, whole = self.of(i), [x for x in self.estimates if x.joint == i]
+        return estimated_friction(
+            {kind: x.value for kind, x in known.items()}, {x.kind: x.value for x in whole}, before.velocity
+        )
 
     def write_drives(self, path: str | os.PathLike[str]) -> None:
         """Write a drive file with what was identified; `fj.load(ROBOT, drives=path)` takes it as it is.

@@ -85,6 +85,12 @@ class Signals:
         return self.recording.spectrum(self.known_torque, self.recording.every)
 
     @cached_property
+    def measured_deflection(self) -> tuple[FloatArray, FloatArray]:
+        """θ − q and θ' − q' as measured, whatever the source of link positions, (m, n) each."""
+        link = self.link if self.source == "q" else self.recording.motion("q", self.passband)
+        return self.motor[0] - link[0], self.motor[1] - link[1]
+
+    @cached_property
     def deflections(self) -> list[tuple[ComplexArray, ComplexArray]]:
         """Spectra of θ − q and θ' − q', by joint."""
         phi, rate = (self.recording.spectrum(self.motor[k] - self.link[k]) for k in range(2))

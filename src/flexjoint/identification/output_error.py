@@ -1,0 +1,241 @@
+"""Output error: parameters with which a simulation under the measured torques explains the encoders.
+
+    minimize ½ Σ |ε_k(p)|² + ½ Σ ((p − p_0)/σ_0)²
+
+over the whitened residuals of the corrected simulation, by Gauss-Newton steps in a trust region [NocedalWright ch. 4].
+White residuals have the covariance H⁻¹ of the Gauss-Newton matrix H.  Others have H⁻¹ J H⁻¹, J the spectrum of the
+scores ε·∂ε at frequency 0 [NeweyWest]: each deviation is the greater of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..progress import Progress, activity
+from ..robot import Robot
+from ..types import FloatArray
+from .corrected_simulation import CorrectedSimulation, Gains, Noise, Residuals
+from .identifiability import resolution
+from .least_squares import Fit, inverted
+from .parameters import Unknowns
+from .recordings import Recording
+from .simulation_model import SimulationModel
+
+ROUNDS = 3  # of new gains
+NEAR = 3.0  # deviations of the least squares: closer values have the same gains
+MOST_STEPS = 12  # per round
+CONVERGED = 1e-2  # of a standard deviation
+FIRST_RADIUS, GREATEST_RADIUS = 10.0, 1e3  # deviations of the least squares
+DIFFERENCES = 4  # of positions, whose variance is that of noise: Σ of squared binomials times σ²
+SQUARED_BINOMIALS = 70.0
+SMALLEST = 1e-6  # noise relative to the signal: logs of simulations may have none
+WRONG = 1.5  # mean square of whitened residuals above which the model is called wrong
+LOW = 0.4  # share of the bandwidth where the residual of a motor is noise of the torque
+
+
+@dataclass(frozen=True, eq=False)
+class OutputErrorFit:
+    """The result of an output-error estimation.
+
+    Args:
+        values: Of the parameters.
+        covariance: Of the values.
+        residuals: Whitened, per recording.
+        steps: How many Gauss-Newton steps were tried.
+        converged: Whether the last step was small.
+    """
+
+    values: FloatArray
+    covariance: FloatArray
+    residuals: tuple[Residuals, ...]
+    steps: int
+    converged: bool
+
+    @property
+    def of_fit(self) -> dict[str, Any]:
+        """Fields of a Fit with these values."""
+        return {"values": self.values, "covariance": self.covariance, "converged": self.converged}
+
+    @property
+    def variance(self) -> float:
+        """Mean square of the whitened residuals: 1 if noise and model are right."""
+        return float(np.mean(np.concatenate([np.ravel(x.epsilon) for x in self.residuals]) ** 2))
+
+    @property
+    def notes(self) -> list[str]:
+        """What the residuals tell."""
+        if self.variance < WRONG:
+            return []
+        return [
+            f"the simulation explains the encoders badly: mean square {self.variance:.2g} of the whitened residuals, "
+            "1 if the model is right"
+        ]
+
+
+def output_error(
+    robot: Robot, parts: Sequence[Recording], unknowns: Unknowns, start: Fit, held: bool, delay: float
+) -> OutputErrorFit:
+    """Estimate the parameters from simulations, beginning at the result of the least squares.
+
+    Args:
+        robot: The robot, with its prior values.
+        parts: The recordings.
+        unknowns: What is estimated.
+        start: Result of the least squares.
+        held, delay: See `identify`.
+
+    Raises:
+        InputError: A recording has no motor torques.
+    """
+    if any(x.tau is None for x in parts):
+        raise InputError("identify: output error simulates the robot under its motor torques; log tau")
+    sensors = all(x.tau_e is not None for x in parts)
+    model = SimulationModel(robot, unknowns, sensors)
+    simulations = [CorrectedSimulation(model, x, held, delay) for x in parts]
+    noises = [noise(x, start, k * len(start.white) // len(parts)) for k, x in enumerate(simulations)]
+    scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
+    values, steps, converged = start.values, 0, False
+    with activity(f"simulating {robot.name}"):
+        for _ in range(ROUNDS):
+            gains = [x.gains(values, y) for x, y in zip(simulations, noises)]
+            descent = Descent(simulations, gains, unknowns, scale)
+            found, more, converged = descent.minimum(values)
+            steps += more
+            near = float(np.max(np.abs(found.values - values) / scale)) < NEAR
+            values = found.values
+            if near:
+                break
+    return OutputErrorFit(values, descent.covariance(found), tuple(found.residuals), steps, converged)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Cost, gradient and Gauss-Newton matrix at some values, and the residuals."""
+
+    values: FloatArray
+    cost: float
+    gradient: FloatArray
+    normal: FloatArray
+    residuals: list[Residuals]
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Minimization with given gains.
+
+    Args:
+        simulations: Of all recordings.
+        gains: Of each simulation.
+        unknowns: What is estimated.
+        scale: Size of a step of each parameter.
+    """
+
+    simulations: Sequence[CorrectedSimulation]
+    gains: Sequence[Gains]
+    unknowns: Unknowns
+    scale: FloatArray
+
+    def at(self, values: FloatArray) -> Point:
+        """Cost and derivatives; the cost is infinite where a simulation fails."""
+        with np.errstate(all="ignore"):
+            found = [x.residuals(values, y) for x, y in zip(self.simulations, self.gains)]
+        precision = np.array([1 / x.deviation**2 for x in self.unknowns.parameters])
+        off = values - self.unknowns.priors
+        cost = sum(x.cost for x in found) + float(off @ (precision * off)) / 2
+        gradient = sum(x.scores.sum(axis=(0, 1)) for x in found) + precision * off
+        normal = sum(x.normal for x in found) + np.diag(precision)
+        return Point(values, cost if np.isfinite(cost) else np.inf, gradient, normal, found)
+
+    def minimum(self, values: FloatArray) -> tuple[Point, int, bool]:
+        """Point of least cost, number of steps tried, and whether the last one was small."""
+        now, radius = self.at(values), FIRST_RADIUS
+        progress = Progress("fitting the simulation", MOST_STEPS)
+        for step in range(MOST_STEPS):
+            move = self.step(now, radius)
+            deviation = np.sqrt(np.abs(np.diag(inverted(now.normal))))
+            if float(np.max(np.abs(move) / deviation)) < CONVERGED:
+                return now, step, True
+            trial = self.at(now.values + move)
+            expected = -float(now.gradient @ move + move @ now.normal @ move / 2)
+            gain = (now.cost - trial.cost) / expected
+            length = float(np.linalg.norm(move / self.scale))
+            radius = length / 4 if gain < 0.25 else min(2 * max(radius, length), GREATEST_RADIUS)
+            now = trial if gain > 0 else now
+            progress.reached(step)
+        return now, MOST_STEPS, False
+
+    def step(self, now: Point, radius: float) -> FloatArray:
+        """Step of least quadratic cost within the trust region |step/scale| ≤ radius."""
+        H, g = now.normal * self.scale[:, None] * self.scale, now.gradient * self.scale
+        eigenvalues, vectors = np.linalg.eigh(H)
+        along = vectors.T @ g
+
+        def move(damping: float) -> FloatArray:
+            return vectors @ (-along / (np.maximum(eigenvalues, 1e-14 * eigenvalues[-1]) + damping))
+
+        found, low, high = move(0.0), 0.0, float(np.linalg.norm(g)) / radius
+        if np.linalg.norm(found) > radius:
+            for _ in range(40):  # bisection of the damping
+                middle = (low + high) / 2
+                low, high = (middle, high) if np.linalg.norm(move(middle)) > radius else (low, middle)
+            found = move(high)
+        return found * self.scale
+
+    def covariance(self, now: Point) -> FloatArray:
+        """H⁻¹, larger where H⁻¹ J H⁻¹ is, J over lags of up to one period of the bandwidth."""
+        J = np.diag([1 / x.deviation**2 for x in self.unknowns.parameters])
+        for x, residuals in zip(self.simulations, now.residuals):
+            s = residuals.scores
+            lags = max(1, int(1 / (x.recording.bandwidth * x.recording.period)))
+            for lag in range(min(lags, len(s) - 1) + 1):
+                product = np.einsum("ksp,ksq->pq", s[lag:], s[: len(s) - lag], optimize=True)
+                J += product if lag == 0 else (1 - lag / (lags + 1)) * (product + product.T)
+        inverse = inverted(now.normal)
+        robust = np.diag(inverse @ J @ inverse.T)
+        factor = np.sqrt(np.maximum(robust / np.diag(inverse), 1.0))
+        return (inverse + inverse.T) / 2 * factor[:, None] * factor
+
+
+# Noise --------------------------------------------------------------------------------------------------------------
+
+
+def noise(simulation: CorrectedSimulation, start: Fit, first: int) -> Noise:
+    """Noise of the instruments of a recording.
+
+    Encoders and torque sensors: from differences of high order, in which motion does not show.  Motor torques: from the
+    residuals of the least squares at low frequencies.
+
+    Args:
+        simulation: Of the recording.
+        start: Result of the least squares.
+        first: Place of the recording's first joint among `start.white`.
+    """
+    recording, model = simulation.recording, simulation.model
+    outputs = np.concatenate(simulation.measured.transpose(1, 0, 2))
+    instruments = np.array([instrument_noise(x) for x in outputs.T])
+    n = model.robot.n
+    torques = np.zeros(2 * n)
+    assert recording.tau is not None
+    for white in start.white[first:]:
+        equations = white.equations
+        row = next((k for k, x in enumerate(equations.channels) if x in ("motor", "rigid")), None)
+        if row is None or torques[equations.joint]:
+            continue
+        few = equations.residual[2 : max(8, int(LOW * len(equations.residual))), row]
+        power = float(np.median(np.abs(few) ** 2)) / np.log(2) / recording.period
+        torques[equations.joint] = np.sqrt(power)
+    floor = SMALLEST * np.maximum(np.std(recording.tau, axis=0), 1e-6)
+    torques[:n] = np.maximum(torques[:n], floor)
+    torques[n:] = SMALLEST * torques[:n]
+    return Noise(instruments, torques)
+
+
+def instrument_noise(x: FloatArray) -> float:
+    """Standard deviation of the noise of a signal that changes slowly."""
+    power = float(np.mean(np.diff(x, DIFFERENCES) ** 2)) / SQUARED_BINOMIALS
+    return float(np.sqrt(max(power, resolution(x) ** 2 / 12, (SMALLEST * float(np.std(x))) ** 2, 1e-24)))
