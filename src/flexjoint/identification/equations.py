@@ -137,7 +137,7 @@ class Equations:
 
     def add_spring(self, i: int, rows: Rows, values: FloatArray, torque: ComplexArray | None) -> None:
         """Columns of stiffness, damping and zero of the spring."""
-        one = self.signals.one
+        one = self.signals.one[:, i]
         if torque is None:
             phi, rate = self.signals.deflections[i]
         else:
@@ -149,18 +149,22 @@ class Equations:
 
     def add_inertia(self, i: int, rows: Rows, row: str) -> None:
         """Columns of inertia, viscous friction and zero of the motor."""
-        at, spectrum = self.unknowns.at, self.recording.spectrum
-        rows.add(at(i, "inertia"), {row: spectrum(self.signals.motor[2][:, i])})
-        rows.add(at(i, "viscous"), {row: spectrum(self.signals.motor[1][:, i])})
-        rows.add(at(i, "torque_offset"), {row: self.signals.one})
+        at = self.unknowns.at
+        acceleration, velocity = self.recording.spectrum(
+            np.stack([self.signals.motor[k][:, i] for k in (2, 1)], axis=1), joint=i
+        ).T
+        rows.add(at(i, "inertia"), {row: acceleration})
+        rows.add(at(i, "viscous"), {row: velocity})
+        rows.add(at(i, "torque_offset"), {row: self.signals.one[:, i]})
 
     def add_motor(self, i: int, rows: Rows, values: FloatArray, row: str) -> None:
         """Columns of dry friction and of the delay of the torque, and the torque."""
         at, recording = self.unknowns.at, self.recording
-        _, v, a = (x[:, i] for x in self.signals.motor)
+        v, a = (x[:, i] for x in self.signals.rubbing)
         if at(i, "coulomb") is not None:
             shapes = mean_dry_friction(v, a, recording.period, *(self.value(values, i, kind) for kind in DRY))
-            found = recording.spectrum(np.stack([*shapes.values()], axis=1))
+            found = recording.spectrum(recording.filtered(np.stack([*shapes.values()], axis=1)), joint=i)
+            found /= np.sinc(recording.frequencies * recording.period)[:, None]  # means over a period
             for kind, column in zip(shapes, found.T):
                 rows.add(at(i, kind), {row: column})
         k = at(-1, "delay")
@@ -175,15 +179,16 @@ class Equations:
         if i not in self._torques or abs(self._torques[i][0] - delay) > SAME:
             shift = recording.held if self.held else recording.shifted
             torque = shift(recording.tau[:, i : i + 1], delay)[:, 0]
-            both = recording.spectrum(np.stack([torque, np.gradient(torque, recording.period)], axis=1))
+            both = np.stack([torque, np.gradient(torque, recording.period)], axis=1)
+            both = recording.spectrum(recording.filtered(both), joint=i)
             self._torques[i] = delay, both[:, 0], both[:, 1]
         return self._torques[i][1:]
 
     def add_sensor(self, i: int, rows: Rows) -> None:
         """Columns of gain and zero of the torque sensor."""
         assert self.recording.tau_e is not None
-        sensed = self.recording.spectrum(self.recording.tau_e[:, i])
-        rows.add(self.unknowns.at(i, "sensor_offset"), {"sensor": self.signals.one})
+        sensed = self.recording.spectrum(self.recording.filtered(self.recording.tau_e)[:, i], joint=i)
+        rows.add(self.unknowns.at(i, "sensor_offset"), {"sensor": self.signals.one[:, i]})
         if (k := self.unknowns.at(i, "sensor_scale")) is None:
             rows.know("sensor", -sensed)
         else:

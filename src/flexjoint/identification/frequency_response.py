@@ -194,7 +194,7 @@ class Response:
         torque = recording.held(torque, 0.0) if held else torque
         t = np.tanh(v / v_c)
         signals = np.stack([torque[:, 0], theta - theta.mean(), t, v / v_c * (t * t - 1), np.ones_like(v)], axis=1)
-        spectra = recording.spectrum(signals)
+        spectra = recording.spectrum(signals, joint=i)
         kept = recording.frequencies >= SMALLEST
         force, position, dry, slope, one = spectra[kept].T
         s = np.asarray(2j * np.pi * recording.frequencies[kept], dtype=complex)

@@ -104,18 +104,18 @@ def extra_columns(equations: Equations, i: int, result: Fit) -> dict[str, dict[s
     row = "motor" if "motor" in channels else "rigid" if "rigid" in channels else None
     v: FloatArray = equations.signals.motor[1][:, i]
     if row is not None:
-        found["viscous friction that differs by direction"] = {row: recording.spectrum(np.abs(v))}
+        found["viscous friction that differs by direction"] = {row: recording.spectrum(np.abs(v), joint=i)}
         if unknowns.friction[i] != "stribeck":
             fast = np.sqrt(np.mean(v**2))
             for share in (0.05, 0.2, 0.6):
                 speed = share * fast
                 shape = np.exp(-((v / speed) ** 2)) * np.tanh(v / (0.2 * speed))
-                found[f"Stribeck friction below {share:g} of the rms speed"] = {row: recording.spectrum(shape)}
+                found[f"Stribeck friction below {share:g} of the rms speed"] = {row: recording.spectrum(shape, joint=i)}
     if unknowns.links == "known" and ("link" in channels or row == "rigid"):
         whole = equations.signals.known_spectrum[:, i]
         found["links of other masses, such as a payload"] = {"link" if "link" in channels else "rigid": whole}
     if "link" in channels:
         torque = equations.link_torque(result.values)[:, i]  # the deflection itself may be noise
-        cube = recording.spectrum(recording.signal(torque) ** 3)
+        cube = recording.spectrum(recording.signal(torque) ** 3, joint=i)
         found["a spring that stiffens"] = {name: cube if name != "link" else -cube for name in channels}
     return found

@@ -198,7 +198,9 @@ class Identification:
             return Curves("", t, *[np.zeros_like(t)] * 3)
         residual = recording.signal(rows.residual[:, rows.channels.index(name)])
         given = recording.tau if name in ("motor", "rigid") else recording.tau_e
-        torque = np.zeros_like(t) if given is None else recording.signal(recording.spectrum(given[:, joint]))
+        torque = (
+            np.zeros_like(t) if given is None else recording.signal(recording.spectrum(given[:, joint], joint=joint))
+        )
         return Curves(name, t, torque, torque + residual, residual)
 
     def autocorrelation(self, joint: int, lags: int = 60) -> dict[str, FloatArray]:
