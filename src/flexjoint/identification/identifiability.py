@@ -3,7 +3,7 @@
 A deflection below one encoder step is no measurement, whatever the statistics say: rounding is noise only where the
 position crosses many steps.  Spring damping acts like friction of the motor away from the resonance of the joint, so it
 counts only if it is significant.  On arms with torque sensors q may be computed as θ − τ_e/K: then a fit returns the K
-of that computation (`circular_stiffness`).
+of that computation.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..logs import Log
+from ..logs.circular_rules import circular_stiffness
 from ..robot import Joint, Robot
 from ..types import FloatArray
 from .estimates import IDENTIFIED, SIGNIFICANT, UNKNOWN, WEAK, Estimate
@@ -25,7 +26,6 @@ WANTED = 0.005  # relative deviation of a stiffness that a further motion should
 STEPS = 2.0  # encoder steps of deflection, root mean square, from which a stiffness is trusted
 CORRELATED = 0.98
 LEVER, SWING, FASTEST = 0.2, 0.5, 1.0  # m off the axis, rad, Hz: the payload motion that is proposed
-SHOWN = 5e-4  # of the number, where q was computed from tau_e: agreement of both
 
 
 class Deflection(NamedTuple):
@@ -69,25 +69,6 @@ def resolution(x: FloatArray) -> float:
         return 0.0
     small = jumps[jumps < 50 * step] / step
     return step if small.size and np.mean(np.abs(small - np.round(small)) < 0.05) > 0.95 else 0.0
-
-
-def circular_stiffness(log: Log, i: int) -> float | None:
-    """K if q of joint i was computed as θ − τ_e/K, else None.
-
-    Real sensors disagree by the noise of their own: an affine relation that holds better than the encoders resolve was
-    computed.
-    """
-    if log.q is None or log.theta is None or log.tau_e is None or (log.sensors and not log.sensors[i]):
-        return None
-    phi, tau = log.theta[:, i] - log.q[:, i], log.tau_e[:, i]
-    kept = np.isfinite(phi) & np.isfinite(tau)
-    if np.count_nonzero(kept) < 50 or np.std(tau[kept]) == 0 or np.std(phi[kept]) == 0:
-        return None
-    slope, offset = np.polyfit(tau[kept], phi[kept], 1)
-    left = phi[kept] - slope * tau[kept] - offset
-    step = max(resolution(log.q[:, i]), resolution(log.theta[:, i]))
-    exact = np.std(left) < (0.1 * step if step else SHOWN * np.std(phi[kept]))
-    return float(1 / slope) if exact and slope > 0 else None
 
 
 # Verdicts -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.identification.identifiability import circular_stiffness, resolution
+from flexjoint.identification.identifiability import resolution
+from flexjoint.logs.circular_rules import circular_stiffness
 from support.identification import STEP, bench, friction, logged, multisine, rough_bench, simulated
 
 
