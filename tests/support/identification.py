@@ -117,5 +117,6 @@ def truth(robot, name):
 
 
 def pulls(found, robot):
-    """Errors of all estimates in deviations, by name."""
-    return {x.name: (x.value - truth(robot, x.name)) / x.deviation for x in found.estimates}
+    """Errors in deviations of all estimates of numbers that the robot has, by name."""
+    true = {x.name: truth(robot, x.name) for x in found.estimates}
+    return {x.name: (x.value - true[x.name]) / x.deviation for x in found.estimates if true[x.name] is not None}

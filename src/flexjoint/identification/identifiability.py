@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -75,9 +75,21 @@ def resolution(x: FloatArray) -> float:
 
 
 def with_verdicts(
-    robot: Robot, estimates: Sequence[Estimate], covariance: FloatArray, logs: Sequence[Log]
+    robot: Robot,
+    estimates: Sequence[Estimate],
+    covariance: FloatArray,
+    logs: Sequence[Log],
+    slow_left_out: Collection[int] = (),
 ) -> list[Estimate]:
-    """The estimates with their verdicts."""
+    """The estimates with their verdicts.
+
+    Args:
+        robot: The robot, with its prior values.
+        estimates: Without verdicts.
+        covariance: Of their values.
+        logs: The logs.
+        slow_left_out: Joints whose reversals do not count.
+    """
     deflected = deflections(robot, logs)
     scale = 1 / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     correlation = covariance * scale[:, None] * scale
@@ -95,6 +107,8 @@ def with_verdicts(
                     )
         elif x.kind == "damping" and abs(x.value) < SIGNIFICANT * x.deviation:
             verdict, reason = UNKNOWN, "not significant; away from the resonance it acts like friction of the motor"
+        elif x.kind in AT_REVERSALS and x.joint in slow_left_out:
+            verdict, reason = UNKNOWN, "reversals of this joint do not count: friction there is none of the laws"
         elif verdict != IDENTIFIED:
             others = np.flatnonzero((np.abs(correlation[k]) > CORRELATED) & (np.arange(len(estimates)) != k))
             if others.size:
@@ -103,6 +117,8 @@ def with_verdicts(
         found.append(dataclasses.replace(x, verdict=verdict, reason=reason))
     return found
 
+
+AT_REVERSALS = ("log_velocity", "rise", "log_stribeck")
 
 ZERO = (
     "torque_offset",

@@ -111,7 +111,7 @@ def identify(
         )
         for x, v, s in zip(what.parameters, values, np.sqrt(np.maximum(np.diag(spread), 0.0)))
     ]
-    estimates = with_verdicts(robot, estimates, spread, given)
+    estimates = with_verdicts(robot, estimates, spread, given, search.slow_left_out)
     if not result.converged:
         notes.append("the iteration did not converge; the values are those of its last step")
     origin = (

@@ -6,6 +6,7 @@ reversals are left out: real and simulated stiction depends on more than the vel
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,15 +22,16 @@ from .friction_start import friction_start
 from .least_squares import MOST_ITERATIONS, Fit, fit
 from .parameters import Unknowns, unknowns
 from .recordings import Recording
-from .residuals import ResidualTest, residual_tests, scores
+from .residuals import STICTION, STRIBECK, residual_tests, scores
 from .sample_weights import without_reversals
 from .signals import Signals
 
 MOTION = 0.999  # share of the velocity's power below the highest frequency of the motion
 MARGIN = 1.5  # passband of the instruments over that frequency
-STRIBECK = "Stribeck"
+STUCK, DOUBTFUL = 4.0, 0.01  # score of stiction, probability of a motor's misfit, from which reversals are doubted
 ASKING = 3.0  # deviations of a score from which static friction is estimated: it may be weak in slow logs
-DOUBTFUL, BETTER = 0.01, 0.8  # probability of a motor's misfit that is doubted, and how much smaller it must become
+COMPARED = ("stiffness", "inertia", "viscous", "coulomb")  # of fits with and without reversals
+DIFFERENT, LEAST = 4.0, 0.25  # deviations of their difference, whose variance is at least so much of the second one's
 ROUGH = 7  # iterations that show which joints need static friction
 
 
@@ -56,6 +58,7 @@ class ModelSearch:
     ) -> None:
         self.robot, self.links, self.motors, self.sensors = robot, links, motors, sensors
         self.held, self.delay = held, delay
+        self.slow_left_out: frozenset[int] = frozenset()  # joints whose reversals do not count
         self.measured = [Signals(robot, x, links) for x in parts]
         self.smooth = [
             Signals(robot, x, links, motion_band(x), "q" if x.reference is None else "reference") for x in parts
@@ -69,25 +72,28 @@ class ModelSearch:
             notes: Gets sentences about what was found.
         """
         laws = first_laws(self.robot, friction)
-        if not self.motors:
-            return self.fitted(laws)
-        auto = friction == "auto"
-        if not auto and not (self.held and self.delay is None):
+        if not self.motors or (friction != "auto" and not self.may_be_sampled):
             return self.fitted(laws)
         found = self.fitted(laws, iterations=ROUGH)
-        if self.held and self.delay is None and is_sampled(found):
+        if self.may_be_sampled and is_sampled(found):
             self.held = False
             notes.append("tau changes more often than it is logged: taken as measured at the time of its sample")
-        if auto:
-            asking = stribeck_joints(found)
-            laws = tuple("stribeck" if i in asking else law for i, law in enumerate(laws))
-        found = self.fitted(laws, found)
-        return self.without_reversals(found, laws, notes) if auto else found
+        if friction != "auto":
+            return self.fitted(laws, found)
+        found = self.fitted(asked_laws(found, laws), found)
+        return self.without_reversals(found, notes)
 
-    def without_reversals(self, found: Found, laws: tuple[str, ...], notes: list[str]) -> Found:
-        """The fit without the reversals of motors whose friction there is none of the laws, if that explains more."""
-        before = motor_misfits(found)
-        joints = {i for i, x in before.items() if x.probability < DOUBTFUL}
+    @property
+    def may_be_sampled(self) -> bool:
+        """Whether the delay may show that a torque is held shorter than the log says."""
+        return self.held and self.delay is None
+
+    def without_reversals(self, found: Found, notes: list[str]) -> Found:
+        """The fit without the reversals of motors whose friction there is none of the laws.
+
+        A law that is right gives the same estimates with and without reversals (Hausman's test).
+        """
+        joints = doubtful_joints(found)
         windows = [without_reversals(x, joints) for x in self.measured]
         if not joints or any(x is None for x in windows):
             return found
@@ -95,15 +101,17 @@ class ModelSearch:
         self.measured, self.smooth = (
             [x.windowed(w) for x, w in zip(signals, windows) if w is not None] for signals in kept
         )
-        other = self.fitted(tuple("coulomb" if i in joints else law for i, law in enumerate(laws)), found)
-        after = motor_misfits(other)
-        better = [i for i in joints if after[i].misfit < BETTER * before[i].misfit]
-        if not better:
+        laws = first_laws(self.robot, "auto")
+        other = self.fitted(laws, iterations=ROUGH)
+        other = self.fitted(asked_laws(other, laws), other)
+        wrong = {i for i in joints if differs(found, other, i)}
+        if not wrong:
             self.measured, self.smooth = kept
             return found
+        self.slow_left_out = frozenset(joints)
         notes.append(
-            f"friction near reversals of {listed(self.robot.joints[i].name for i in sorted(better))} is none of the "
-            "laws, such as stiction: slow samples do not count there, and the friction velocity is not known"
+            f"friction near reversals of {listed(self.robot.joints[i].name for i in sorted(wrong))} is none of the "
+            "laws, such as stiction: slow samples do not count there"
         )
         return other
 
@@ -145,18 +153,35 @@ def motion_band(recording: Recording) -> float:
     return float(np.clip(MARGIN * recording.frequencies[places].max(), 1.0, 2 * recording.bandwidth))
 
 
-def stribeck_joints(found: Found) -> set[int]:
-    """Joints whose residuals ask for static friction."""
-    return {
+def asked_laws(found: Found, laws: tuple[str, ...]) -> tuple[str, ...]:
+    """The friction laws, with static friction at joints whose residuals ask for it."""
+    asking = {
         x.joint
         for x in scores(found.equations, found.fit)
         if x.what.startswith(STRIBECK) and abs(x.deviations) > ASKING
     }
+    return tuple("stribeck" if i in asking else law for i, law in enumerate(laws))
 
 
-def motor_misfits(found: Found) -> dict[int, ResidualTest]:
-    """Tests of the motors' equations, by joint."""
-    return {x.joint: x for x in residual_tests(found.fit.channels) if x.equation in ("motor", "rigid")}
+def doubtful_joints(found: Found) -> set[int]:
+    """Joints whose friction seems to depend on more than the velocity, or whose motor the model explains badly."""
+    stuck = {
+        x.joint for x in scores(found.equations, found.fit) if x.what.startswith(STICTION) and abs(x.deviations) > STUCK
+    }
+    tests = residual_tests(found.fit.channels)
+    return stuck | {x.joint for x in tests if x.equation in ("motor", "rigid") and x.probability < DOUBTFUL}
+
+
+def differs(found: Found, other: Found, i: int) -> bool:
+    """Whether two fits of the same log give other numbers of a joint, the second one with fewer samples."""
+    for kind in COMPARED:
+        k, j = (x.equations[0].unknowns.at(i, kind) for x in (found, other))
+        if k is not None and j is not None:
+            variance = other.fit.covariance[j, j]
+            spread = max(variance - found.fit.covariance[k, k], LEAST * variance)
+            if abs(found.fit.values[k] - other.fit.values[j]) > DIFFERENT * math.sqrt(spread):
+                return True
+    return False
 
 
 def is_sampled(found: Found) -> bool:

@@ -21,6 +21,8 @@ from .recordings import ComplexArray
 
 MISFIT = 2.0  # above, with such a probability, a model is called wrong
 PROBABILITY = 1e-4
+STRIBECK = "Stribeck friction"
+STICTION = "stiction"  # friction that depends on more than the velocity, such as the acceleration
 ASKED = 6.0  # deviations of a score
 
 
@@ -105,12 +107,16 @@ def extra_columns(equations: Equations, i: int, result: Fit) -> dict[str, dict[s
     v: FloatArray = equations.signals.motor[1][:, i]
     if row is not None:
         found["viscous friction that differs by direction"] = {row: recording.spectrum(np.abs(v), joint=i)}
+        fast = np.sqrt(np.mean(v**2))
+        if unknowns.friction[i] != "viscous":
+            for share in (0.1, 0.3):
+                stuck = equations.signals.motor[2][:, i] * np.exp(-((v / (share * fast)) ** 2))
+                found[f"{STICTION} below {share:g} of the rms speed"] = {row: recording.spectrum(stuck, joint=i)}
         if unknowns.friction[i] != "stribeck":
-            fast = np.sqrt(np.mean(v**2))
             for share in (0.05, 0.2, 0.6):
                 speed = share * fast
                 shape = np.exp(-((v / speed) ** 2)) * np.tanh(v / (0.2 * speed))
-                found[f"Stribeck friction below {share:g} of the rms speed"] = {row: recording.spectrum(shape, joint=i)}
+                found[f"{STRIBECK} below {share:g} of the rms speed"] = {row: recording.spectrum(shape, joint=i)}
     if unknowns.links == "known" and ("link" in channels or row == "rigid"):
         whole = equations.signals.known_spectrum[:, i]
         found["links of other masses, such as a payload"] = {"link" if "link" in channels else "rigid": whole}
