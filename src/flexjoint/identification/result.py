@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..drives import ElasticDrive, Friction, RigidDrive, friction_law
-from ..errors import listed
+from ..errors import InputError, listed
 from ..formats.drive_files import DriveFile
+from ..formats.writing import write_robot
 from ..html import table
 from ..robot import Robot
 from ..types import FloatArray
@@ -21,6 +22,7 @@ from .drive_text import drive_text
 from .equations import Equations
 from .estimates import IDENTIFIED, UNKNOWN, Estimate, with_deviation
 from .least_squares import Fit
+from .physical_links import PhysicalLinks, physical_links, with_physical_payload
 from .residuals import ResidualTest, Score
 
 
@@ -165,6 +167,34 @@ class Identification:
         if "rise" in known and known["rise"].value > coulomb and "log_stribeck" in known:
             return dataclasses.replace(law, static=known["rise"].value, stribeck_velocity=known["log_stribeck"].value)
         return law
+
+    @cached_property
+    def links(self) -> PhysicalLinks:
+        """Links that exist and have the estimated base parameters, or the payload that was found.
+
+        Raises:
+            InputError: The links were taken as known.
+        """
+        places = [k for k, x in enumerate(self.estimates) if x.kind in ("base", "payload")]
+        if not places:
+            raise InputError("the links were taken as known; identify with links='base' or 'payload' (--links)")
+        values = np.array([self.estimates[k].value for k in places])
+        covariance = self.covariance[np.ix_(places, places)]
+        if self.estimates[places[0]].kind == "base":
+            return physical_links(self.robot, values, covariance, self.origin)
+        return with_physical_payload(self.robot, values, covariance, self.origin)
+
+    def write_robot(self, path: str | os.PathLike[str]) -> None:
+        """Write the robot with the identified drives and links; `fj.load(path)` takes it as it is.
+
+        Args:
+            path: File to write, such as identified.toml.
+
+        Raises:
+            InputError: The links were taken as known.
+            RobotError: The file cannot be written.
+        """
+        write_robot(self.links.robot, path)
 
     def write_drives(self, path: str | os.PathLike[str]) -> None:
         """Write a drive file with what was identified; `fj.load(ROBOT, drives=path)` takes it as it is.
