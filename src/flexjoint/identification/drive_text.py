@@ -10,6 +10,7 @@ from ..formats.drive_writing import plain_line
 from ..formats.robot_files import DRIVE_FORMAT
 from ..formats.writing import toml_value
 from ..robot import Robot
+from ..robot.sources import Trust
 from .estimates import IDENTIFIED, UNKNOWN, WEAK, Estimate, with_deviation
 
 HEAD = """\
@@ -28,7 +29,7 @@ FRICTION = {
     "rise": "static",
     "log_stribeck": "stribeck_velocity",
 }
-TRUST = {IDENTIFIED: "identified", WEAK: "estimated"}
+TRUST: dict[str, Trust] = {IDENTIFIED: "identified", WEAK: "estimated"}
 
 
 def drive_text(prior: Robot, robot: Robot, estimates: Sequence[Estimate], origin: str, notes: Sequence[str]) -> str:

@@ -17,8 +17,9 @@ from ..formats.drive_files import DriveFile
 from ..formats.writing import write_robot
 from ..html import table
 from ..robot import Robot
+from ..robot.sources import Source, numbers
 from ..types import FloatArray
-from .drive_text import drive_text
+from .drive_text import TRUST, drive_text
 from .equations import Equations
 from .estimates import IDENTIFIED, UNKNOWN, Estimate, with_deviation
 from .least_squares import Fit
@@ -194,7 +195,17 @@ class Identification:
             InputError: The links were taken as known.
             RobotError: The file cannot be written.
         """
-        write_robot(self.links.robot, path)
+        robot = self.links.robot
+        write_robot(robot.with_sources((*robot.sources, *self._drive_sources())), path)
+
+    def _drive_sources(self) -> list[Source]:
+        """Sources of the drives' numbers that were identified, with their deviations."""
+        paths = {x.path for x in numbers(self.robot)}
+        return [
+            Source((x.name,), TRUST[x.verdict], self.origin, f"deviation {x.deviation:.2g} {x.unit}")
+            for x in self.estimates
+            if x.joint >= 0 and x.verdict in TRUST and x.name in paths
+        ]
 
     def write_drives(self, path: str | os.PathLike[str]) -> None:
         """Write a drive file with what was identified; `fj.load(ROBOT, drives=path)` takes it as it is.

@@ -126,6 +126,7 @@ def test_the_robot_file_loads_as_it_is(tmp_path):
     assert robot == found.links.robot
     source = fj.robot.source_of(robot, "arm.mass")
     assert source.trust == "identified" and "deviations: mass" in source.note
+    assert "deviation" in fj.robot.source_of(robot, "hinge.drive.motor.inertia").note
     assert robot.joints[0].drive.stiffness == found["hinge.drive.stiffness"].value
     q = np.linspace(-2, 2, 9)[:, None]
     link, true = robot.without_drives().without_friction(), bench().without_drives()
