@@ -1,9 +1,9 @@
 """Identification over many simulated logs: coverage of stated deviations, accuracy and time on the LWR and the Panda.
 
-    python tests/identification.py [--repetitions 200] [--arms 10] [--models 40]
+    python tests/identification.py [--repetitions 200] [--arms 10] [--models 40] [--only bench,slow,laws,...]
 
-Logs have 19-bit encoders, current noise, one sample of delay in the loop, spring damping and Stribeck friction.  Prints
-a table and fails if a figure misses its bound (docs/testing.md).
+Logs have 19-bit encoders, current noise, one sample of delay in the loop, spring damping and Stribeck friction; logs of
+MuJoCo have its own dry friction.  Prints a table and fails if a figure misses its bound (docs/testing.md).
 """
 
 from __future__ import annotations
@@ -11,14 +11,29 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import re
 import sys
 import tempfile
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 import flexjoint as fj
-from support.identification import STEP, arm, bench, multisine, pulls, rough, rough_bench, simulated, stiff_pd
+from support.identification import (
+    STEP,
+    arm,
+    bench,
+    multisine,
+    pulls,
+    resonances_of_bench,
+    rough,
+    rough_bench,
+    shaking,
+    simulated,
+    stiff_pd,
+)
 
 AMPLITUDE = np.array([0.8, 0.7, 0.8, 0.7, 1.0, 1.0, 1.2])
 ARMS = {  # scale of the motion, middle of it
@@ -48,6 +63,93 @@ def bench_coverage(repetitions: int) -> None:
     check("bench: residuals called noise", f"{right} of {repetitions}", right >= 0.98 * repetitions)
 
 
+def decimated(log, k):
+    """Every k-th sample of a log."""
+    return replace(log, **{name: getattr(log, name)[::k] for name in ("t", "q", "theta", "tau")})
+
+
+def slow_loggers(repetitions: int) -> None:
+    """Coverage of the bench when every second and fourth sample is logged; the delay is that of the logger."""
+    _, logs = simulated(bench(), multisine(0.8, 0, 20.0, count=30), 2027, 0.05, rows=repetitions)
+    for k in (2, 4):
+        inside = []
+        for log in logs:
+            found = pulls(fj.identification.identify(rough_bench(), decimated(log, k)), bench())
+            inside += [abs(x) < 2 for name, x in found.items() if name != "torque_delay" and "friction" not in name]
+            inside += [abs(found[f"hinge.drive.motor.friction.{name}"]) < 2 for name in ("viscous", "coulomb")]
+        share = float(np.mean(inside))
+        what = f"bench at {1000 / k:.0f} Hz, {repetitions} logs: errors within two deviations"
+        check(what, f"{100 * share:.1f} %", share >= 0.9)
+
+
+def resonance_coverage(repetitions: int) -> None:
+    """Stiffness, antiresonance and resonance of the bench from its motor alone."""
+    law = fj.drives.Friction(viscous=0.8, coulomb=0.3, velocity=0.05)
+    prior = bench(400.0, 0.0, 0.2, fj.drives.Friction(viscous=0.5, coulomb=0.1, velocity=0.02))
+    _, logs = simulated(bench(law=law), shaking(), 8, rows=repetitions)
+    inside, worst = [], 0.0
+    for log in logs:
+        found = fj.identification.find_resonances(prior, replace(log, q=None))[0]
+        low, high = resonances_of_bench()
+        inside += [
+            abs(found.stiffness - 300) < 2 * found.stiffness_deviation,
+            abs(found.antiresonance - low) < 2 * found.antiresonance_deviation,
+            abs(found.resonance - high) < 2 * found.resonance_deviation,
+        ]
+        worst = max(worst, abs(found.stiffness / 300 - 1))
+    check(
+        f"resonances, {repetitions} logs: within two deviations",
+        f"{100 * np.mean(inside):.1f} %",
+        np.mean(inside) > 0.93,
+    )
+    check("resonances: worst stiffness", f"{100 * worst:.2f} %", worst < 0.005)
+
+
+def payload_cure() -> None:
+    """Joint 7 of the LWR: the payload and the motion that the reason proposes make its stiffness known."""
+    true = arm("kuka_lwr")
+    scale, middle = ARMS["kuka_lwr"]
+    _, log = simulated(true, multisine(scale * AMPLITUDE, 3, 20.0, middle), 12, 0.1)
+    K = fj.identification.identify(rough(true), log)["joint7.drive.stiffness"]
+    check("LWR joint 7 without payload", K.verdict, K.verdict == "unknown")
+    mass, swing, frequency = map(float, re.search(r"example (\S+) kg .*±(\S+) rad at (\S+) Hz", K.reason).groups())
+    loaded, known = (x.with_payload(mass, (0.2, 0.0, 0.0)) for x in (true, rough(true)))
+    last = np.zeros(7)
+    last[6] = swing
+    motion = fj.trajectory.Sinusoid(last, np.full(7, frequency), duration=20.0)
+    _, log = simulated(loaded, motion, 13, 0.1)
+    K = fj.identification.identify(known, log, links="known")["joint7.drive.stiffness"]
+    error = abs(K.value / true.joints[6].drive.stiffness - 1)
+    check(f"LWR joint 7 with {mass:g} kg", f"{K.verdict}, {100 * error:.2f} %", K.verdict != "unknown" and error < 0.02)
+
+
+def mujoco_arm() -> None:
+    """A Panda in MuJoCo with its dry friction, logged at 1000, 500 and 250 Hz."""
+    from support.mujoco_logs import Plant, mujoco_run
+
+    drives = []
+    for i, joint in enumerate(fj.load("panda").joints):
+        law = fj.drives.Friction(viscous=1.0 + 0.3 * i, coulomb=2.5 - 0.2 * i, velocity=0.01)
+        drives.append(
+            fj.ElasticDrive(joint.drive.stiffness, fj.Motor(joint.drive.motor.inertia, friction=law), damping=1.0)
+        )
+    true = fj.load("panda").with_drives(drives)
+    scale, middle = ARMS["panda"]
+    B = np.array([x.motor.inertia for x in drives])
+    gains = np.array([3 * B * (2 * np.pi * 6) ** 2 + 60.0, 2 * B * 2 * np.pi * 6 + 5.0])
+    plant = Plant.of_robot(true, Path(tempfile.mkdtemp()) / "panda.xml", timestep=1e-4)
+    motion = multisine(scale * AMPLITUDE, 3, 30.0, middle)
+    run = mujoco_run(plant, true, motion, gains, seed=1, torque_noise=0.1)
+    for k in (1, 2, 4):
+        found = fj.identification.identify(rough(true), decimated(run.log, k))
+        trusted = {x.name for x in found.estimates if x.verdict != "unknown" and x.kind != "delay"}
+        errors = {name: x for name, x in pulls(found, true).items() if name in trusted}
+        share = float(np.mean([abs(x) < 2 for x in errors.values()]))
+        worst = max(abs(x) for x in errors.values())
+        what = f"Panda in MuJoCo at {1000 / k:.0f} Hz: errors within two deviations, worst"
+        check(what, f"{100 * share:.1f} %, {worst:.1f}", share > 0.9 and worst < 5)
+
+
 def arm_accuracy(name: str, repetitions: int) -> None:
     """Stiffness, inertia and coverage on an arm; joints below one encoder step must be refused."""
     scale, middle = ARMS[name]
@@ -55,7 +157,7 @@ def arm_accuracy(name: str, repetitions: int) -> None:
     prior = rough(true)
     inside, stiffness, inertia, times, refused, steps = [], [], [], [], [], None
     for k in range(repetitions):
-        run, log = simulated(true, multisine(scale * AMPLITUDE, 3, 60.0, middle), 100 + k, 0.1)
+        run, log = simulated(true, multisine(scale * AMPLITUDE, 3, 60.0, middle), 300 + k, 0.1)
         steps = np.std(run.theta - run.q, axis=0) / STEP
         began = time.process_time()
         found = fj.identification.identify(prior, log)
@@ -165,15 +267,22 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--arms", type=int, default=10)
     parser.add_argument("--models", type=int, default=40)
+    parser.add_argument("--only", default="bench,slow,resonances,cure,mujoco,kuka_lwr,panda,output_error,laws,gears")
     given = parser.parse_args()
     os.environ["FLEXJOINT_CACHE"] = tempfile.mkdtemp(prefix="flexjoint-identification-")
-    for name in ARMS if given.arms else ():
-        arm_accuracy(name, given.arms)
-    if given.repetitions:
-        bench_coverage(given.repetitions)
-    output_error_coverage(given.models)
-    law_coverage(given.models)
-    gear_reports(given.models)
+    parts = {
+        "bench": lambda: bench_coverage(given.repetitions),
+        "slow": lambda: slow_loggers(given.repetitions // 2),
+        "resonances": lambda: resonance_coverage(given.repetitions // 2),
+        "cure": payload_cure,
+        "mujoco": mujoco_arm,
+        **{name: (lambda name=name: arm_accuracy(name, given.arms)) for name in ARMS},
+        "output_error": lambda: output_error_coverage(given.models),
+        "laws": lambda: law_coverage(given.models),
+        "gears": lambda: gear_reports(given.models),
+    }
+    for name in given.only.split(","):
+        parts[name]()
     return 1 if FAILED else 0
 
 

@@ -120,5 +120,19 @@ def truth(robot, name):
 
 
 def pulls(found, robot):
-    """Errors of all estimates in deviations, by name."""
-    return {x.name: (x.value - truth(robot, x.name)) / x.deviation for x in found.estimates}
+    """Errors in deviations of all estimates of numbers that the robot has, by name."""
+    true = {x.name: truth(robot, x.name) for x in found.estimates}
+    return {x.name: (x.value - true[x.name]) / x.deviation for x in found.estimates if true[x.name] is not None}
+
+
+def shaking():
+    """A motion of the bench around its resonance: 60 sines up to 21 Hz."""
+    f = 0.35 * np.arange(1, 61)[:, None]
+    phase = np.random.default_rng(0).uniform(0, 2 * np.pi, f.shape)
+    return fj.trajectory.Sinusoid(np.full(f.shape, 0.06 / np.sqrt(60)), f, phase, duration=20.0)
+
+
+def resonances_of_bench():
+    """Antiresonance and resonance of the two-mass oscillator, Hz."""
+    K, B, J = 300.0, 0.12, 0.02 + 2 * (0.25**2 + 0.02**2)
+    return np.sqrt(K / J) / (2 * np.pi), np.sqrt(K / J + K / B) / (2 * np.pi)

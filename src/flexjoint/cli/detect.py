@@ -57,8 +57,8 @@ def detect(
     Also lists the intervals in which the residual is unknown.
     """
     from ..detection.detection import detect as detected
-    from ..errors import InputError, warn
-    from ..logs import check_log, read_log
+    from ..errors import InputError
+    from ..logs import read_log
     from ..plots.detections import plot_detections
     from ..plots.figures import check_plot_path
     from ..reports import check_report_path, content_of
@@ -82,9 +82,6 @@ def detect(
     reading = log_options(time_unit, columns, torque_constant, gear_ratio, topic)
     quiet_log = None if calibration is None else read_log(calibration, model, **reading)
     watched = read_log(log, model, **reading)
-    for finding in check_log(watched):
-        if finding.level == "error":
-            warn(f"{log}: {finding.reason}; {finding.fix}")
     found = detected(watched, calibration=quiet_log, **options)
     if output == STREAM:
         send_csv(found)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..identification import Identification
 
 
-@command(held="measured_torque")
+@command(held="measured_torque", check="no_check")
 def identify(
     robot: RobotArgument,
     logs: Annotated[
@@ -57,6 +57,9 @@ def identify(
     method: Annotated[
         str, typer.Option(help="least-squares; or output-error, which refines its result by simulations.")
     ] = "least-squares",
+    no_check: Annotated[
+        bool, typer.Option("--no-check", help="Estimate even if units, signs or the order of joints seem wrong.")
+    ] = False,
     time_unit: TimeUnit = None,
     columns: ColumnNames = "",
     torque_constant: TorqueConstant = "",
@@ -66,12 +69,15 @@ def identify(
         Path | None,
         typer.Option("--output", "-o", help="Drive file to write: .drives.toml; - is standard output."),
     ] = None,
+    robot_output: Annotated[
+        Path | None, typer.Option(help="Robot file to write, with drives and links as identified: .toml.")
+    ] = None,
     plot: PlotFile = None,
     report: ReportFile = None,
 ) -> CommandResult:
     """Estimate stiffness, motor inertia and friction from logs.
 
-    Every number has a standard deviation and a verdict; the drive file loads as it is.
+    Every number has a standard deviation and a verdict; the drive and the robot file load as they are.
     """
     from ..identification import identify as identified
     from ..logs import read_log
@@ -82,6 +88,7 @@ def identify(
 
     check_files(
         (output, lambda path: check_path(path, (".toml",), "a drive file")),
+        (robot_output, lambda path: check_path(path, (".toml",), "a robot file")),
         (plot, check_plot_path),
         (report, check_report_path),
     )
@@ -95,6 +102,7 @@ def identify(
         "delay": delay,
         "bandwidth": bandwidth,
         "method": method.replace("-", "_"),
+        "check": not no_check,
     }
     used, unused = ([read_log(path, model, **reading) for path in paths] for paths in (logs, validate or []))
     found = identified(model, used, validate=unused, **options)
@@ -103,16 +111,25 @@ def identify(
             stream.write(found.drive_file.text.encode())
     elif output is not None:
         found.write_drives(output)
+    if robot_output is not None:
+        found.write_robot(robot_output)
     if plot is not None:
         plot_identification(found, plot)
     python = ["robot = robot.without_gear_losses()"] if model is not robot else []
-    python += identification_code(logs, validate or [], reading, options, output)
+    python += identification_code(logs, validate or [], reading, options, output, robot_output)
     page = requested(report, found, python)
-    return CommandResult(content_of(found).shown, identification_data(found), files_of(output, plot), report=page)
+    return CommandResult(
+        content_of(found).shown, identification_data(found), files_of(output, robot_output, plot), report=page
+    )
 
 
 def identification_code(
-    logs: list[Path], validate: list[Path], reading: dict[str, Any], options: dict[str, Any], output: Path | None
+    logs: list[Path],
+    validate: list[Path],
+    reading: dict[str, Any],
+    options: dict[str, Any],
+    output: Path | None,
+    robot_output: Path | None,
 ) -> list[str]:
     """Python that identifies the same."""
     read = call("fj.logs.read_log", Code("path"), Code("robot"), **reading)
@@ -123,6 +140,8 @@ def identification_code(
     )
     if output is not None and output != STREAM:
         lines.append(f"found.write_drives({str(output)!r})")
+    if robot_output is not None:
+        lines.append(f"found.write_robot({str(robot_output)!r})")
     return [*lines, "print(found.values)"]
 
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FlexjointWarning, InputError, shown
+from ..errors import FlexjointWarning, InputError, shown, warn
 from ..html import table
-from ..logs import Log
+from ..logs import Log, check_log
 from ..observers import (
     Detector,
     JointTorqueResidual,
@@ -347,6 +347,9 @@ def detect(
         )
     outliers = find_outliers(log)
     watched = without_outliers(log, outliers)
+    warn_of_errors("the log", watched)
+    if calibration is not None:
+        warn_of_errors("the calibration", without_outliers(calibration, find_outliers(calibration)))
     if outliers:
         text = describe_outliers(outliers, log.robot, log.t.size)
         warnings.warn(f"detect: {text}", FlexjointWarning, stacklevel=2)
@@ -365,6 +368,13 @@ def detect(
         check_plausible(levels, (watched,), "given")
     detector = Detector(chosen, levels, confirmation=confirmation)
     return DetectionReport(log, chosen, detector.thresholds, run(detector, watched, held), outliers, bad)
+
+
+def warn_of_errors(name: str, log: Log) -> None:
+    """Warn of wrong units, signs, orders of joints and empty columns; a robot may be watched while it stands still."""
+    for finding in check_log(log):
+        if finding.level == "error" and finding.rule != "motion":
+            warn(f"detect: {name}: {finding.reason}; {finding.fix}")
 
 
 def residual_of(log: Log, cutoff: float, wanted: str = "best") -> TimedObserver:

@@ -1,4 +1,4 @@
-"""Signs that columns of a log are clipped, in other units, of another sign or of another joint."""
+"""Signs in a fit that columns of a log are in other units, of another sign, of another joint or of another clock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from .estimates import Estimate
 from .recordings import Recording
 from .residuals import ResidualTest
 
-CLIPPED = 0.01  # share of samples that have exactly the largest torque
 UNEXPLAINED = 0.2  # root mean square of the residual over that of the torque
 LATE = 10.0  # sampling periods: a longer delay is hardly one
 
@@ -33,12 +32,6 @@ def doubts(
         if not torques:
             continue
         whole = np.concatenate(torques)
-        share = float(np.mean(np.abs(whole) >= np.abs(whole).max() * (1 - 1e-12)))
-        if share > CLIPPED and np.ptp(whole) > 0:
-            found.append(
-                f"tau of {joint.name} has its largest magnitude, {np.abs(whole).max():.4g}, in {100 * share:.2g} % of "
-                "the samples: it is clipped; log a slower motion, or the torque behind the limit"
-            )
         own = [x for x in tests if x.joint == i and x.equation in ("motor", "rigid")]
         if own and own[0].rms > UNEXPLAINED * float(np.std(whole)):
             found.append(

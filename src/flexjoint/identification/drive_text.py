@@ -11,6 +11,7 @@ from ..formats.drive_writing import plain_line
 from ..formats.robot_files import DRIVE_FORMAT
 from ..formats.writing import toml_value
 from ..robot import Robot
+from ..robot.sources import Trust
 from ..springs import Spring
 from .estimates import IDENTIFIED, UNKNOWN, WEAK, Estimate, with_deviation
 
@@ -33,7 +34,7 @@ FRICTION = {
     "coulomb_backward": "backward.coulomb",
     "rise_backward": "backward.static",
 }
-TRUST = {IDENTIFIED: "identified", WEAK: "estimated"}
+TRUST: dict[str, Trust] = {IDENTIFIED: "identified", WEAK: "estimated"}
 
 
 def drive_text(prior: Robot, robot: Robot, estimates: Sequence[Estimate], origin: str, notes: Sequence[str]) -> str:

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..drives import ElasticDrive
 from ..robot import Robot
 from ..types import FloatArray
 from .parameters import Unknowns
-from .recordings import ComplexArray, Recording, taper
+from .recordings import ComplexArray, Recording
 from .signals import Signals
 
 NONLINEAR = (
@@ -144,7 +145,7 @@ class Equations:
 
     def add_spring(self, i: int, rows: Rows, values: FloatArray, torque: ComplexArray | None) -> None:
         """Columns of stiffness, damping and zero of the spring."""
-        one = self.signals.one
+        one = self.signals.one[:, i]
         if self.unknowns.springs[i].bent:
             self.add_bent_spring(i, rows, values, torque)
             return
@@ -169,10 +170,11 @@ class Equations:
         if torque is None:
             phi = measured - values[self.unknowns.place(i, "spring_zero")]
         else:
-            phi = explained(measured, recording.signal(torque[:, i]))
+            phi = explained(measured, recording.signal(torque[:, i]), recording.whole(i))
             rate = np.gradient(phi, recording.period)
         slope = np.sum([k * x for k, x in zip(values[places], law.slopes(phi))], axis=0)
-        columns = recording.spectrum(np.stack([*law.shapes(phi), -slope, rate], axis=1))
+        signals = recording.filtered(np.stack([*law.shapes(phi), -slope, rate], axis=1))
+        columns = recording.spectrum(signals, joint=i)
         kinds = (*law.kinds, "spring_zero", "damping")
         if torque is not None:
             known = [k for k, kind in enumerate(kinds) if kind not in ("stiffness", "spring_zero")]
@@ -183,20 +185,24 @@ class Equations:
 
     def add_inertia(self, i: int, rows: Rows, row: str) -> None:
         """Columns of inertia, viscous friction and zero of the motor."""
-        at, spectrum = self.unknowns.at, self.recording.spectrum
-        rows.add(at(i, "inertia"), {row: spectrum(self.signals.motor[2][:, i])})
+        at = self.unknowns.at
+        acceleration, velocity = self.recording.spectrum(
+            np.stack([self.signals.motor[k][:, i] for k in (2, 1)], axis=1), joint=i
+        ).T
+        rows.add(at(i, "inertia"), {row: acceleration})
         if at(i, "viscous_backward") is None:
-            rows.add(at(i, "viscous"), {row: spectrum(self.signals.motor[1][:, i])})
-        rows.add(at(i, "torque_offset"), {row: self.signals.one})
+            rows.add(at(i, "viscous"), {row: velocity})
+        rows.add(at(i, "torque_offset"), {row: self.signals.one[:, i]})
 
     def add_motor(self, i: int, rows: Rows, values: FloatArray, row: str) -> None:
         """Columns of dry friction and of the delay of the torque, and the torque."""
         at, recording = self.unknowns.at, self.recording
-        _, v, a = (x[:, i] for x in self.signals.motor)
+        v, a = (x[:, i] for x in self.signals.rubbing)
         if at(i, "coulomb") is not None:
             law = {kind: float(values[k]) for kind in ("viscous", *DRY) if (k := at(i, kind)) is not None}
             shapes = mean_dry_friction(v, a, recording.period, law)
-            found = recording.spectrum(np.stack([*shapes.values()], axis=1))
+            found = recording.spectrum(recording.filtered(np.stack([*shapes.values()], axis=1)), joint=i)
+            found /= np.sinc(recording.frequencies * recording.period)[:, None]  # means over a period
             for kind, column in zip(shapes, found.T):
                 rows.add(at(i, kind), {row: column})
         k = at(-1, "delay")
@@ -211,15 +217,16 @@ class Equations:
         if i not in self._torques or abs(self._torques[i][0] - delay) > SAME:
             shift = recording.held if self.held else recording.shifted
             torque = shift(recording.tau[:, i : i + 1], delay)[:, 0]
-            both = recording.spectrum(np.stack([torque, np.gradient(torque, recording.period)], axis=1))
+            both = np.stack([torque, np.gradient(torque, recording.period)], axis=1)
+            both = recording.spectrum(recording.filtered(both), joint=i)
             self._torques[i] = delay, both[:, 0], both[:, 1]
         return self._torques[i][1:]
 
     def add_sensor(self, i: int, rows: Rows) -> None:
         """Columns of gain and zero of the torque sensor."""
         assert self.recording.tau_e is not None
-        sensed = self.recording.spectrum(self.recording.tau_e[:, i])
-        rows.add(self.unknowns.at(i, "sensor_offset"), {"sensor": self.signals.one})
+        sensed = self.recording.spectrum(self.recording.filtered(self.recording.tau_e)[:, i], joint=i)
+        rows.add(self.unknowns.at(i, "sensor_offset"), {"sensor": self.signals.one[:, i]})
         if (k := self.unknowns.at(i, "sensor_scale")) is None:
             rows.know("sensor", -sensed)
         else:
@@ -262,14 +269,13 @@ class Rows:
         return JointEquations(joint, self.channels, places, columns, residual)
 
 
-def explained(x: FloatArray, by: FloatArray) -> FloatArray:
-    """The part of a signal that is a smooth function of another one, which fades at its ends: without noise of its own.
+def explained(x: FloatArray, by: FloatArray, whole: NDArray[np.bool_]) -> FloatArray:
+    """The part of a signal that is a smooth function of another one, known at the `whole` samples: without its noise.
 
     Noise of the deflection that remains in an instrument draws all numbers of the link equation towards zero.
     """
     scaled = by / np.sqrt(np.mean(by**2))
     powers = np.stack([scaled**k for k in range(DEGREE + 1)], axis=1)
-    whole = taper(len(x)) == 1
     return powers @ np.linalg.lstsq(powers[whole], x[whole], rcond=None)[0]
 
 

@@ -3,19 +3,20 @@
 A deflection below one encoder step is no measurement, whatever the statistics say: rounding is noise only where the
 position crosses many steps.  Spring damping acts like friction of the motor away from the resonance of the joint, so it
 counts only if it is significant.  On arms with torque sensors q may be computed as θ − τ_e/K: then a fit returns the K
-of that computation (`circular_stiffness`).
+of that computation.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..logs import Log
+from ..logs.circular_rules import circular_stiffness
 from ..robot import Joint, Robot
 from ..types import FloatArray
 from .estimates import IDENTIFIED, SIGNIFICANT, UNKNOWN, WEAK, Estimate
@@ -25,7 +26,6 @@ WANTED = 0.005  # relative deviation of a stiffness that a further motion should
 STEPS = 2.0  # encoder steps of deflection, root mean square, from which a stiffness is trusted
 CORRELATED = 0.98
 LEVER, SWING, FASTEST = 0.2, 0.5, 1.0  # m off the axis, rad, Hz: the payload motion that is proposed
-SHOWN = 5e-4  # of the number, where q was computed from tau_e: agreement of both
 
 
 class Deflection(NamedTuple):
@@ -71,32 +71,25 @@ def resolution(x: FloatArray) -> float:
     return step if small.size and np.mean(np.abs(small - np.round(small)) < 0.05) > 0.95 else 0.0
 
 
-def circular_stiffness(log: Log, i: int) -> float | None:
-    """K if q of joint i was computed as θ − τ_e/K, else None.
-
-    Real sensors disagree by the noise of their own: an affine relation that holds better than the encoders resolve was
-    computed.
-    """
-    if log.q is None or log.theta is None or log.tau_e is None or (log.sensors and not log.sensors[i]):
-        return None
-    phi, tau = log.theta[:, i] - log.q[:, i], log.tau_e[:, i]
-    kept = np.isfinite(phi) & np.isfinite(tau)
-    if np.count_nonzero(kept) < 50 or np.std(tau[kept]) == 0 or np.std(phi[kept]) == 0:
-        return None
-    slope, offset = np.polyfit(tau[kept], phi[kept], 1)
-    left = phi[kept] - slope * tau[kept] - offset
-    step = max(resolution(log.q[:, i]), resolution(log.theta[:, i]))
-    exact = np.std(left) < (0.1 * step if step else SHOWN * np.std(phi[kept]))
-    return float(1 / slope) if exact and slope > 0 else None
-
-
 # Verdicts -----------------------------------------------------------------------------------------------------------
 
 
 def with_verdicts(
-    robot: Robot, estimates: Sequence[Estimate], covariance: FloatArray, logs: Sequence[Log]
+    robot: Robot,
+    estimates: Sequence[Estimate],
+    covariance: FloatArray,
+    logs: Sequence[Log],
+    slow_left_out: Collection[int] = (),
 ) -> list[Estimate]:
-    """The estimates with their verdicts."""
+    """The estimates with their verdicts.
+
+    Args:
+        robot: The robot, with its prior values.
+        estimates: Without verdicts.
+        covariance: Of their values.
+        logs: The logs.
+        slow_left_out: Joints whose reversals do not count.
+    """
     deflected = deflections(robot, logs)
     scale = 1 / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     correlation = covariance * scale[:, None] * scale
@@ -114,6 +107,8 @@ def with_verdicts(
                     )
         elif x.kind == "damping" and abs(x.value) < SIGNIFICANT * x.deviation:
             verdict, reason = UNKNOWN, "not significant; away from the resonance it acts like friction of the motor"
+        elif x.kind in AT_REVERSALS and x.joint in slow_left_out:
+            verdict, reason = UNKNOWN, "reversals of this joint do not count: friction there is none of the laws"
         elif verdict != IDENTIFIED:
             others = np.flatnonzero((np.abs(correlation[k]) > CORRELATED) & (np.arange(len(estimates)) != k))
             if others.size:
@@ -122,6 +117,8 @@ def with_verdicts(
         found.append(dataclasses.replace(x, verdict=verdict, reason=reason))
     return found
 
+
+AT_REVERSALS = ("log_velocity", "rise", "log_stribeck")
 
 ZERO = (
     "torque_offset",

@@ -96,12 +96,6 @@ def estimated_friction(known: Mapping[str, float], whole: Mapping[str, float], v
 # Wider laws ---------------------------------------------------------------------------------------------------------
 
 
-def with_stribeck(laws: tuple[str, ...], asked: Sequence[Score]) -> tuple[str, ...]:
-    """With static friction where the residuals ask for it."""
-    joints = {x.joint for x in asked if x.what.startswith("Stribeck")}
-    return tuple(law.replace("coulomb", "stribeck") if i in joints else law for i, law in enumerate(laws))
-
-
 def with_directions(laws: tuple[str, ...], asked: Sequence[Score], friction: str) -> tuple[str, ...]:
     """With friction by direction where the residuals ask for it and the law is free."""
     joints = {x.joint for x in asked if x.what == DIRECTION} if friction == "auto" else set()

@@ -24,12 +24,10 @@ from ..progress import Progress
 from ..types import FloatArray
 from .equations import Equations, JointEquations
 from .parameters import Unknowns
-from .recordings import TAPER, ComplexArray
+from .recordings import ComplexArray, Recording
 
 SMOOTHING = 60  # frequencies on either side over which spectral densities are averaged
 MOST_ITERATIONS = 30
-# A taper w correlates neighbouring frequencies: variances grow by mean(w⁴)/mean(w²)², here of half cosines at the ends.
-TAPERED = (1 - 2 * TAPER * (1 - 35 / 128)) / (1 - 2 * TAPER * (1 - 3 / 8)) ** 2
 CONVERGED = 1e-2  # of a standard deviation
 NEARLY = 0.2  # of a standard deviation: from such a step on, weights and instruments stay
 LARGEST_STEP = 0.7  # of the logarithm of a velocity, per iteration; halved where steps change their sign
@@ -64,6 +62,7 @@ class Whitened:
         residual: (2 frequencies, channels).
         weight: Square root of the weights, (frequencies, channels, channels).
         resolution: Distance of frequencies, Hz.
+        spread: Growth of variances by the weights of the samples, see `Recording.spread`.
     """
 
     equations: JointEquations
@@ -72,6 +71,7 @@ class Whitened:
     residual: FloatArray
     weight: ComplexArray
     resolution: float
+    spread: float
 
     def leverage(self, inverse: FloatArray) -> FloatArray:
         """Share of each residual that the parameters could explain, 0 to 1, (2 frequencies, channels).
@@ -184,7 +184,7 @@ def fit(
         if changing:
             others = [instruments(x, values) for x in smooth]
         white = [
-            whitened(*joint, 1 / (whole.recording.count * whole.recording.period))
+            whitened(*joint, whole.recording)
             for whole, part, other, shape in zip(measured, parts, others, densities)
             for joint in zip(part, other, shape)
         ]
@@ -194,13 +194,13 @@ def fit(
             k = np.array(x.equations.places)
             A, Z, r = (y.reshape(-1, *y.shape[2:]) for y in (x.columns, x.instruments, x.residual))
             normal[np.ix_(k, k)] += Z.T @ A
-            meat[np.ix_(k, k)] += Z.T @ Z
+            meat[np.ix_(k, k)] += x.spread * (Z.T @ Z)
             score[k] += Z.T @ r
         inverse = inverted(normal)
         wanted = -inverse @ score
         most = np.where(logs, np.where(wanted * last < 0, most / 2, np.minimum(1.2 * most, LARGEST_STEP)), np.inf)
         step = last = bounded_step(normal, score, wanted, most if iteration > 1 else np.where(logs, 0.0, np.inf))
-        covariance = TAPERED * inverse @ meat @ inverse.T
+        covariance = inverse @ meat @ inverse.T
         values = values + step
         deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
         largest = float(np.max(np.abs(step) / deviation, initial=0.0))
@@ -270,7 +270,7 @@ def density(residual: ComplexArray, leverage: FloatArray | None) -> ComplexArray
     return found + np.diag(floor + 1e-300)
 
 
-def whitened(equations: JointEquations, other: JointEquations, shape: ComplexArray, resolution: float) -> Whitened:
+def whitened(equations: JointEquations, other: JointEquations, shape: ComplexArray, recording: Recording) -> Whitened:
     """Equations and instruments in units of the residuals' deviation."""
     lower = np.linalg.inv(np.linalg.cholesky(shape))
     twice = np.full(len(shape), np.sqrt(2.0))  # each frequency stands for its negative one too
@@ -279,4 +279,5 @@ def whitened(equations: JointEquations, other: JointEquations, shape: ComplexArr
 
     columns, instruments = in_deviations(lower, equations.columns), in_deviations(lower, other.columns)
     residual = in_deviations(lower, equations.residual[..., None])[..., 0]
-    return Whitened(equations, columns, instruments, residual, lower, resolution)
+    resolution, spread = 1 / (recording.count * recording.period), recording.spread(equations.joint)
+    return Whitened(equations, columns, instruments, residual, lower, resolution, spread)

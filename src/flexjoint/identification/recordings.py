@@ -44,6 +44,7 @@ class Recording:
         q, theta: Positions of links and motors, (m, n), rad or m.
         tau, tau_e: Torques of the motors and of torque sensors, (m, n), Nm or N.
         reference: Desired link positions, (m, n), rad or m.
+        windows: Weight of each sample in the equations of each joint, (m, n), 0 to 1; None for ones.
     """
 
     period: float
@@ -54,6 +55,7 @@ class Recording:
     tau: FloatArray | None = None
     tau_e: FloatArray | None = None
     reference: FloatArray | None = None
+    windows: FloatArray | None = None
 
     @property
     def count(self) -> int:
@@ -83,21 +85,40 @@ class Recording:
         found = smoothed(x, self.period, edge, range(3))
         return found[0], found[1], found[2]
 
-    def spectrum(self, x: FloatArray, every: int = 1) -> ComplexArray:
-        """Spectrum of signals (m, ...) under the taper, (frequencies, ...); |.|² is a power density.
+    def spectrum(self, x: FloatArray, every: int = 1, joint: int | None = None) -> ComplexArray:
+        """Spectrum of signals (m, ...) under taper and windows, (frequencies, ...); |.|² is a power density.
 
         Args:
             x: Signals, on the grid of every `every`-th sample.
             every: See x.
+            joint: Whose equations they belong to; by default None: x is (m, n, ...), with one column per joint.
         """
         from scipy.fft import rfft
 
+        if self.windows is not None:
+            windows = self.windows[::every] if joint is None else self.windows[::every, joint]
+            x = x * windows.reshape(windows.shape + (1,) * (x.ndim - windows.ndim))
         whole = x.reshape(len(x), -1)
         found = np.empty((len(self.frequencies), whole.shape[1]), dtype=complex)
         scale = every * np.sqrt(self.period / self.count) * taper(len(x))
         for k in range(0, whole.shape[1], COLUMNS):  # contiguous rows are transformed several times as fast
             found[:, k : k + COLUMNS] = rfft(whole[:, k : k + COLUMNS].T * scale)[:, : len(found)].T
         return found.reshape(len(found), *x.shape[1:])
+
+    def filtered(self, x: FloatArray) -> FloatArray:
+        """Signals (m, ...) behind the low-pass of the positions where windows need it: an equation must be filtered as
+        a whole before samples are weighted."""
+        return x if self.windows is None else smoothed(x, self.period, 2.0 * self.bandwidth, range(1))[0]
+
+    def spread(self, joint: int) -> float:
+        """Growth of variances because weighted samples correlate neighbouring frequencies: mean(w⁴)/mean(w²)²."""
+        w2 = taper(self.count) ** 2 * (1.0 if self.windows is None else self.windows[:, joint] ** 2)
+        return float(np.mean(w2**2) / np.mean(w2) ** 2)
+
+    def whole(self, joint: int) -> NDArray[np.bool_]:
+        """Samples that neither taper nor windows reduce, (m,)."""
+        found: NDArray[np.bool_] = taper(self.count) == 1
+        return found if self.windows is None else found & (self.windows[:, joint] == 1)
 
     def signal(self, spectrum: ComplexArray) -> FloatArray:
         """The signal (m,) under the taper with this spectrum, within the bandwidth."""
@@ -119,23 +140,19 @@ class Recording:
         return transformed(tau, self.period, lambda f: np.exp(-2j * np.pi * f * delay)) if delay else tau
 
 
-def recordings(log: Log, bandwidth: float | None) -> list[Recording]:
+def recordings(log: Log, bandwidth: float | None, windows: FloatArray | None = None) -> list[Recording]:
     """The usable parts of a log.
 
     Args:
         log: A log with q.
         bandwidth: Highest frequency to fit, Hz; by default 1/20 of the sampling rate, at most 50 Hz.
+        windows: Weight of each sample in the equations of each joint, (samples, n), 0 to 1; by default ones.
 
     Raises:
         InputError: No part is long enough, or the bandwidth is too high.
     """
     assert log.q is not None
-    h = log.period
-    band = min(1 / (SHARE * h), WIDEST) if bandwidth is None else bandwidth
-    if not 0 < band <= 0.125 / h:
-        raise InputError(
-            f"bandwidth is {band:g} Hz; at a period of {h:g} s it must be positive, at most {0.125 / h:g} Hz"
-        )
+    h, band = log.period, fitted_bandwidth(log, bandwidth)
     logged = [name for name in ("q", "theta", "tau", "tau_e", "reference") if getattr(log, name, None) is not None]
     found = []
     for part in parts(log, logged):
@@ -146,6 +163,8 @@ def recordings(log: Log, bandwidth: float | None) -> list[Recording]:
             cut = slice(first, first + step)
             if len(t[cut]) >= least:
                 arrays = {name: getattr(log, name)[part][cut] for name in logged}
+                if windows is not None:
+                    arrays["windows"] = windows[part][cut]
                 found.append(uniform(t[cut], h, band, arrays))
     if not found:
         raise InputError(
@@ -153,6 +172,21 @@ def recordings(log: Log, bandwidth: float | None) -> list[Recording]:
             f"raise the bandwidth of {band:g} Hz"
         )
     return found
+
+
+def fitted_bandwidth(log: Log, bandwidth: float | None) -> float:
+    """Highest frequency that is fitted, Hz; the default if None is wanted.
+
+    Raises:
+        InputError: It is too high for the sampling rate.
+    """
+    h = log.period
+    band = min(1 / (SHARE * h), WIDEST) if bandwidth is None else bandwidth
+    if not 0 < band <= 0.125 / h:
+        raise InputError(
+            f"bandwidth is {band:g} Hz; at a period of {h:g} s it must be positive, at most {0.125 / h:g} Hz"
+        )
+    return band
 
 
 def parts(log: Log, names: list[str]) -> Iterator[NDArray[np.int64]]:
@@ -177,7 +211,10 @@ def uniform(t: FloatArray, h: float, band: float, arrays: dict[str, FloatArray])
 
         period = h
         grid = t[0] + period * np.arange(int((t[-1] - t[0]) / period) + 1)
+        weights = arrays.pop("windows", None)
         arrays = {name: CubicSpline(t, x, axis=0)(grid) for name, x in arrays.items()}
+        if weights is not None:
+            arrays["windows"] = np.column_stack([np.interp(grid, t, x) for x in weights.T])
     every = max(1, int(0.2 / (period * band)))
     count = fast_count(len(grid), 2 * every)
     return Recording(period, float(t[0]), band, **{name: x[:count] for name, x in arrays.items()})

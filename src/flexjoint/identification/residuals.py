@@ -22,6 +22,8 @@ from .recordings import ComplexArray
 
 MISFIT = 2.0  # above, with such a probability, a model is called wrong
 PROBABILITY = 1e-4
+STRIBECK = "Stribeck friction"
+STICTION = "stiction"  # friction that depends on more than the velocity, such as the acceleration
 ASKED = 6.0  # deviations of a score
 DIRECTION, STIFFENING = "viscous friction that differs by direction", "a spring that stiffens"
 
@@ -106,19 +108,23 @@ def extra_columns(equations: Equations, i: int, result: Fit) -> dict[str, dict[s
     row = "motor" if "motor" in channels else "rigid" if "rigid" in channels else None
     v: FloatArray = equations.signals.motor[1][:, i]
     if row is not None:
+        fast = np.sqrt(np.mean(v**2))
         if not unknowns.friction[i].endswith(BY_DIRECTION):
-            found[DIRECTION] = {row: recording.spectrum(np.abs(v))}
+            found[DIRECTION] = {row: recording.spectrum(np.abs(v), joint=i)}
+        if unknowns.friction[i] != "viscous":
+            for share in (0.1, 0.3):
+                stuck = equations.signals.motor[2][:, i] * np.exp(-((v / (share * fast)) ** 2))
+                found[f"{STICTION} below {share:g} of the rms speed"] = {row: recording.spectrum(stuck, joint=i)}
         if not unknowns.friction[i].startswith("stribeck"):
-            fast = np.sqrt(np.mean(v**2))
             for share in (0.05, 0.2, 0.6):
                 speed = share * fast
                 shape = np.exp(-((v / speed) ** 2)) * np.tanh(v / (0.2 * speed))
-                found[f"Stribeck friction below {share:g} of the rms speed"] = {row: recording.spectrum(shape)}
+                found[f"{STRIBECK} below {share:g} of the rms speed"] = {row: recording.spectrum(shape, joint=i)}
     if unknowns.links == "known" and ("link" in channels or row == "rigid"):
         whole = equations.signals.known_spectrum[:, i]
         found["links of other masses, such as a payload"] = {"link" if "link" in channels else "rigid": whole}
     if "link" in channels and not unknowns.springs[i].bent:
         torque = equations.link_torque(result.values)[:, i]  # the deflection itself may be noise
-        cube = recording.spectrum(recording.signal(torque) ** 3)
+        cube = recording.spectrum(recording.signal(torque) ** 3, joint=i)
         found[STIFFENING] = {name: cube if name != "link" else -cube for name in channels}
     return found

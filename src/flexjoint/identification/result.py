@@ -12,18 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..drives import ElasticDrive, Friction, RigidDrive, friction_law
-from ..errors import listed
+from ..errors import InputError, listed
 from ..formats.drive_files import DriveFile
+from ..formats.writing import write_robot
 from ..html import table
 from ..robot import Robot
+from ..robot.sources import Source, numbers
 from ..springs import Spring
 from ..types import FloatArray
-from .drive_text import drive_text
+from .drive_text import TRUST, drive_text
 from .equations import Equations
 from .estimates import IDENTIFIED, UNKNOWN, Estimate, with_deviation
 from .gear_losses import GearLoss
 from .laws import estimated_friction
 from .least_squares import Fit
+from .physical_links import PhysicalLinks, physical_links, with_physical_payload
 from .residuals import ResidualTest, Score
 
 
@@ -167,6 +170,44 @@ class Identification:
             {kind: x.value for kind, x in known.items()}, {x.kind: x.value for x in whole}, before.velocity
         )
 
+    @cached_property
+    def links(self) -> PhysicalLinks:
+        """Links that exist and have the estimated base parameters, or the payload that was found.
+
+        Raises:
+            InputError: The links were taken as known.
+        """
+        places = [k for k, x in enumerate(self.estimates) if x.kind in ("base", "payload")]
+        if not places:
+            raise InputError("the links were taken as known; identify with links='base' or 'payload' (--links)")
+        values = np.array([self.estimates[k].value for k in places])
+        covariance = self.covariance[np.ix_(places, places)]
+        if self.estimates[places[0]].kind == "base":
+            return physical_links(self.robot, values, covariance, self.origin)
+        return with_physical_payload(self.robot, values, covariance, self.origin)
+
+    def write_robot(self, path: str | os.PathLike[str]) -> None:
+        """Write the robot with the identified drives and links; `fj.load(path)` takes it as it is.
+
+        Args:
+            path: File to write, such as identified.toml.
+
+        Raises:
+            InputError: The links were taken as known.
+            RobotError: The file cannot be written.
+        """
+        robot = self.links.robot
+        write_robot(robot.with_sources((*robot.sources, *self._drive_sources())), path)
+
+    def _drive_sources(self) -> list[Source]:
+        """Sources of the drives' numbers that were identified, with their deviations."""
+        paths = {x.path for x in numbers(self.robot)}
+        return [
+            Source((x.name,), TRUST[x.verdict], self.origin, f"deviation {x.deviation:.2g} {x.unit}")
+            for x in self.estimates
+            if x.joint >= 0 and x.verdict in TRUST and x.name in paths
+        ]
+
     def write_drives(self, path: str | os.PathLike[str]) -> None:
         """Write a drive file with what was identified; `fj.load(ROBOT, drives=path)` takes it as it is.
 
@@ -199,7 +240,9 @@ class Identification:
             return Curves("", t, *[np.zeros_like(t)] * 3)
         residual = recording.signal(rows.residual[:, rows.channels.index(name)])
         given = recording.tau if name in ("motor", "rigid") else recording.tau_e
-        torque = np.zeros_like(t) if given is None else recording.signal(recording.spectrum(given[:, joint]))
+        torque = (
+            np.zeros_like(t) if given is None else recording.signal(recording.spectrum(given[:, joint], joint=joint))
+        )
         return Curves(name, t, torque, torque + residual, residual)
 
     def autocorrelation(self, joint: int, lags: int = 60) -> dict[str, FloatArray]:

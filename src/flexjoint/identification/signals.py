@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..robot import Robot
 from ..types import FloatArray
 from .recordings import ComplexArray, Recording
 
+SHARPEST = 100.0  # Hz, passband of the velocity for dry friction: beyond, encoder noise grows faster
 ROWS = 5000  # samples per call of a regressor
 
 
@@ -45,22 +46,34 @@ class Signals:
         return self.link if self.recording.theta is None else self.recording.motion("theta", self.passband)
 
     @cached_property
+    def rubbing(self) -> tuple[FloatArray, FloatArray]:
+        """θ', θ'' for dry friction, which reversals bend sharply: with frequencies far above the bandwidth."""
+        recording = self.recording
+        edge = min(0.25 / recording.period, SHARPEST)
+        if self.passband is not None or edge <= 2 * recording.bandwidth:
+            return self.motor[1:]
+        return recording.motion("q" if recording.theta is None else "theta", edge)[1:]
+
+    @cached_property
     def coarse(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """q, q', q'' on the coarse grid."""
         every = self.recording.every
         return tuple(np.ascontiguousarray(x[::every]) for x in self.link)  # type: ignore[return-value]
 
     @cached_property
-    def bodies(self) -> ComplexArray:
-        """Spectra of the columns of the links or the payload, (frequencies, n, parameters)."""
+    def body_columns(self) -> FloatArray:
+        """Columns of the links or the payload on the coarse grid, (samples, n, parameters)."""
         q, v, a = self.coarse
         pieces = [slice(k, k + ROWS) for k in range(0, len(q), ROWS)]
         if self.links == "base":
-            Y = np.concatenate([base_regressor(self.robot, q[p], v[p], v[p], a[p]) for p in pieces])
-        else:
-            place = 10 * self.robot.link_index(None)
-            Y = np.concatenate([regressor(self.robot, q[p], v[p], v[p], a[p])[..., place : place + 10] for p in pieces])
-        return self.recording.spectrum(Y, self.recording.every)
+            return np.concatenate([base_regressor(self.robot, q[p], v[p], v[p], a[p]) for p in pieces])
+        place = 10 * self.robot.link_index(None)
+        return np.concatenate([regressor(self.robot, q[p], v[p], v[p], a[p])[..., place : place + 10] for p in pieces])
+
+    @cached_property
+    def bodies(self) -> ComplexArray:
+        """Spectra of these columns, (frequencies, n, parameters)."""
+        return self.recording.spectrum(self.body_columns, self.recording.every)
 
     @cached_property
     def known_torque(self) -> FloatArray:
@@ -98,8 +111,15 @@ class Signals:
 
     @cached_property
     def one(self) -> ComplexArray:
-        """Spectrum of a constant."""
-        return self.recording.spectrum(np.ones(self.recording.count))
+        """Spectrum of a constant, (frequencies, n)."""
+        return self.recording.spectrum(np.ones_like(self.recording.q))
+
+    def windowed(self, windows: FloatArray) -> Signals:
+        """The same motion with other weights of the samples (m, n); what does not depend on them is kept."""
+        found = replace(self, recording=replace(self.recording, windows=windows))
+        kept = ("link", "motor", "rubbing", "coarse", "body_columns", "known_torque")
+        found.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
+        return found
 
 
 def needs_passive(bare: Robot) -> bool:

@@ -38,6 +38,7 @@ from .estimates import IDENTIFIED, SIGNIFICANT, UNKNOWN, WEAK, Estimate
 from .identifiability import CORRELATED, GOOD, POOR
 from .laws import estimated_friction
 from .least_squares import Fit, fit
+from .model_search import motion_band
 from .parameters import Parameter, Unknowns, friction_parameters
 from .recordings import ComplexArray, Recording, recordings
 from .residuals import ResidualTest, residual_tests
@@ -160,8 +161,6 @@ def identify_variable_stiffness(
     parts = [x for log in given for x in recordings(log, bandwidth)]
     sensors = all(x.tau_e is not None for x in parts)
     what = unknown_numbers(robot, friction, sensors)
-    from .identify import motion_band
-
     with activity(f"identifying {robot.name}"):
         measured, smooth = (
             [TransmissionEquations(robot, x, what, held, delay, band(x)) for x in parts]

@@ -24,14 +24,10 @@ MOST = 5000  # samples that are looked at
 
 def circular_findings(log: Log) -> Iterator[Finding]:
     """Elastic joints whose deflection is an affine function of the measured torque to rounding."""
-    if log.q is None or log.theta is None or log.tau_e is None or log.robot.transmissions:
+    if log.robot.transmissions:
         return
-    found = {}
-    for i, joint in enumerate(log.robot.joints):
-        if log.robot.elastic[i] and (log.sensors is None or log.sensors[i]):
-            slope = affine_slope(log.theta[:, i], log.q[:, i], log.tau_e[:, i])
-            if slope is not None:
-                found[joint.name] = 1 / slope
+    known = {joint.name: circular_stiffness(log, i) for i, joint in enumerate(log.robot.joints) if log.robot.elastic[i]}
+    found = {name: K for name, K in known.items() if K is not None}
     if found:
         values = ", ".join(f"{k:.6g}" for k in found.values())
         yield Finding(
@@ -43,6 +39,19 @@ def circular_findings(log: Log) -> Iterator[Finding]:
             "these columns return this stiffness, not the robot's; log an encoder on the link side, or use the "
             "resonance",
         )
+
+
+def circular_stiffness(log: Log, i: int) -> float | None:
+    """K if q of joint i was computed as θ − τ_e/K, Nm/rad or N/m; None if it was measured.
+
+    Args:
+        log: The log.
+        i: Number of the joint, whose motor has the same number.
+    """
+    if log.q is None or log.theta is None or log.tau_e is None or (log.sensors is not None and not log.sensors[i]):
+        return None
+    slope = affine_slope(log.theta[:, i], log.q[:, i], log.tau_e[:, i])
+    return None if slope is None or slope < 0 else 1 / slope
 
 
 def affine_slope(theta: FloatArray, q: FloatArray, tau: FloatArray) -> float | None:

@@ -16,6 +16,7 @@ from .linear_systems import (
 from .monte_carlo import plot_monte_carlo as plot_monte_carlo
 from .motor_tables import panels as panels, plot_motors as plot_motors
 from .records import plot_record as plot_record
+from .resonances import plot_resonances as plot_resonances
 from .root_locus import plot_root_locus as plot_root_locus
 from .rotor_models import plot_rotor_models as plot_rotor_models
 from .simulations import plot_simulation as plot_simulation, simulation_panels as simulation_panels

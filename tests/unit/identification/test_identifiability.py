@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.identification.identifiability import circular_stiffness, resolution
+from flexjoint.identification.identifiability import resolution
+from flexjoint.logs.circular_rules import circular_stiffness
 from support.identification import STEP, bench, friction, logged, multisine, rough_bench, simulated
 
 
@@ -119,12 +120,43 @@ def test_gaps_and_jitter_change_little(log):
     assert abs(found["hinge.drive.stiffness"].value / 300 - 1) < 0.02
 
 
-def test_clipped_torques_and_wrong_signs_are_doubted(log):
+def test_saturated_torques_do_not_count_and_are_doubted(log):
     assert not identified(log).doubts
     clipped = identified(fj.logs.Log(bench(), log.t, q=log.q, theta=log.theta, tau=np.clip(log.tau, -5, 5)))
-    assert any("clipped" in x for x in clipped.doubts) and not clipped.passed
-    flipped = identified(fj.logs.Log(bench(), log.t, q=log.q, theta=-log.theta, tau=log.tau))
-    assert any("signs" in x for x in flipped.doubts) and not flipped.passed
+    assert any("saturated" in x for x in clipped.doubts) and not clipped.passed
+    for name, true in (("stiffness", 300.0), ("motor.inertia", 0.12)):
+        one = clipped[f"hinge.drive.{name}"]
+        assert abs(one.value - true) < 4 * one.deviation < 0.08 * true
+
+
+def test_wrong_signs_and_units_are_refused_before_the_estimation(log):
+    flipped = fj.logs.Log(bench(), log.t, q=log.q, theta=-log.theta, tau=log.tau)
+    with pytest.raises(fj.InputError, match=r"theta of hinge moves .* check=False"):
+        identified(flipped)
+    doubted = identified(flipped, check=False)
+    assert any("signs" in x for x in doubted.doubts) and not doubted.passed
+    for columns, reason in (
+        ({"tau": -log.tau}, "opposite sign"),
+        ({"tau": 1e3 * log.tau}, "mNm"),
+        ({"q": np.rad2deg(log.q), "theta": np.rad2deg(log.theta)}, "degrees"),
+        ({"tau": 0 * log.tau}, "never changes"),
+    ):
+        wrong = {"q": log.q, "theta": log.theta, "tau": log.tau} | columns
+        with pytest.raises(fj.InputError, match=reason):
+            identified(fj.logs.Log(bench(), log.t, **wrong))
+
+
+def test_spikes_are_left_out(log):
+    rng = np.random.default_rng(3)
+    columns = {"q": log.q.copy(), "theta": log.theta.copy(), "tau": log.tau.copy()}
+    for name, size in (("q", 0.3), ("theta", -0.2), ("tau", 40.0)):
+        columns[name][rng.integers(50, log.t.size - 50, 4)] += size
+    found = identified(fj.logs.Log(bench(), log.t, **columns))
+    assert any("12 samples are far off their neighbours" in x for x in found.notes)
+    assert found.passed
+    for name, true in (("stiffness", 300.0), ("motor.inertia", 0.12)):
+        one = found[f"hinge.drive.{name}"]
+        assert abs(one.value - true) < 4 * one.deviation < 0.08 * true
 
 
 def test_resolution_of_an_encoder():

@@ -1,0 +1,119 @@
+"""Command `resonances`: resonance, antiresonance and stiffness of each joint from logs of its motor alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..python_code import Code, call
+from .app import command
+from .command_result import CommandResult
+from .completion import logs as log_files
+from .log_options import ColumnNames, GearRatio, TimeUnit, Topic, TorqueConstant, log_options
+from .parameters import PlotFile, check_files, files_of
+from .robot_options import RobotArgument, without_gear_losses
+
+if TYPE_CHECKING:
+    from ..identification import Resonance
+    from ..robot import Robot
+    from ..tables import Table
+
+
+@command(held="measured_torque")
+def resonances(
+    robot: RobotArgument,
+    logs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG...",
+            help=".csv, .npz, .parquet, .mcap or .nc files: t, theta.JOINT, tau.JOINT.",
+            autocompletion=log_files,
+        ),
+    ],
+    bandwidth: Annotated[
+        float | None, typer.Option(help="Highest frequency that is fitted, Hz; by default 2.5 resonances.")
+    ] = None,
+    measured_torque: Annotated[
+        bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
+    ] = False,
+    time_unit: TimeUnit = None,
+    columns: ColumnNames = "",
+    torque_constant: TorqueConstant = "",
+    gear_ratio: GearRatio = "",
+    topic: Topic = None,
+    plot: PlotFile = None,
+) -> CommandResult:
+    """Estimate resonances and stiffness from motor positions and torques alone.
+
+    Needs motion near the resonance, such as a chirp of one joint while the others hold.
+    """
+    from ..identification import find_resonances
+    from ..logs import read_log
+    from ..plots.figures import check_plot_path
+    from ..plots.resonances import plot_resonances
+
+    check_files((plot, check_plot_path))
+    model = without_gear_losses(robot, "the identification")
+    reading = log_options(time_unit, columns, torque_constant, gear_ratio, topic)
+    options: dict[str, Any] = {"bandwidth": bandwidth, "held": not measured_torque}
+    found = find_resonances(model, [read_log(path, model, **reading) for path in logs], **options)
+    if plot is not None:
+        plot_resonances(model, found, plot)
+    python = ["robot = robot.without_gear_losses()"] if model is not robot else []
+    read = call("fj.logs.read_log", Code("path"), Code("robot"), **reading)
+    python += [
+        f"logs = [{read} for path in {[str(x) for x in logs]!r}]",
+        f"print({call('fj.identification.find_resonances', Code('robot'), Code('logs'), **options)})",
+    ]
+    shown: list[str | Table] = [resonance_table(model, found)]
+    shown += [f"{x.joint}: {x.reason}" for x in found if not x.seen]
+    return CommandResult(shown, resonance_data(model, found), files_of(plot))
+
+
+def resonance_table(robot: Robot, found: list[Resonance]) -> Table:
+    """The table that is shown."""
+    from ..identification.estimates import with_deviation
+    from ..tables import Table
+
+    rows = [
+        (
+            x.joint,
+            with_deviation(x.antiresonance, x.antiresonance_deviation),
+            with_deviation(x.resonance, x.resonance_deviation),
+            with_deviation(x.stiffness, x.stiffness_deviation),
+            stiffness_unit(robot, x),
+            "yes" if x.seen else "no",
+        )
+        for x in found
+    ]
+    columns = ("joint", "antiresonance, Hz", "resonance, Hz", "stiffness", "unit", "seen")
+    return Table(columns, rows, title="resonances", numbers=columns[1:4])
+
+
+def stiffness_unit(robot: Robot, x: Resonance) -> str:
+    """Nm/rad or N/m."""
+    return next(joint.kind.unit("Nm/rad | N/m") for joint in robot.joints if joint.name == x.joint)
+
+
+def resonance_data(robot: Robot, found: list[Resonance]) -> dict[str, Any]:
+    """The result for programs."""
+    joints = [
+        {
+            "joint": x.joint,
+            "antiresonance_hz": x.antiresonance,
+            "antiresonance_deviation_hz": x.antiresonance_deviation,
+            "resonance_hz": x.resonance,
+            "resonance_deviation_hz": x.resonance_deviation,
+            "stiffness": x.stiffness,
+            "stiffness_deviation": x.stiffness_deviation,
+            "unit": stiffness_unit(robot, x),
+            "link_inertia": x.link_inertia,
+            "motor_inertia": x.motor_inertia,
+            "seen": x.seen,
+            "reason": x.reason,
+        }
+        for x in found
+    ]
+    return {"robot": robot.name, "joints": joints}
