@@ -1,4 +1,6 @@
 """Studies of robots that are not known exactly: parameters drawn at random, statistics of errors and failures."""
 
+from .cluster import cluster as cluster, local_cluster as local_cluster
 from .monte_carlo import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo
+from .reading import read as read
 from .sample_table import SampleTable as SampleTable

@@ -32,16 +32,16 @@ def study_settings(plan: StudyPlan) -> dict[str, Any]:
     """Settings of a study as JSON can hold them."""
     from importlib.metadata import version  # 16 ms of every import of flexjoint if it stood above
 
+    controller, loop = plan.controller, plan.loop
     stages = (0.0,) if plan.options.get("hold", True) else (0.0, 0.5, 1.0)
-    controller = plan.controller
     found = {
         "robot": plan.robot.digest,
         "controller": description(controller, "controller"),
-        "reference": reference_digest(plan.tracked, plan.period, plan.steps, stages),
-        "periods": plan.steps,
-        "period": plan.period,
+        "reference": reference_digest(loop.tracked, loop.period, loop.steps, stages),
+        "periods": loop.steps,
+        "period": loop.period,
         "vary": [f"{path}={text}" for path, text in plan.vary.items()],
-        "draws": digest_of(plan.variations.draw(plan.seed, 0, DRAWN), "vary"),
+        "draws": digest_of(plan.values(0, DRAWN), "vary"),
         "seed": plan.seed,
         "flexjoint": f"{version('flexjoint')} {sources()[:16]}",
         "casadi": version("casadi"),
@@ -49,7 +49,7 @@ def study_settings(plan: StudyPlan) -> dict[str, Any]:
     }
     if isinstance(controller, Controller):
         found["gains"] = digest_of(controller.gains, "gains")
-        start = controller.start([*plan.tracked(np.zeros(()))])
+        start = controller.start([*loop.tracked(np.zeros(()))])
         found["memory"] = digest_of([np.asarray(x) for x in start], "memory")
     return found
 
