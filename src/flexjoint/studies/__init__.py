@@ -4,3 +4,4 @@ from .cluster import cluster as cluster, local_cluster as local_cluster
 from .monte_carlo import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo
 from .reading import read as read
 from .sample_table import SampleTable as SampleTable
+from .sweep import Sweep as Sweep, sweep as sweep

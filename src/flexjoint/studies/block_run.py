@@ -10,7 +10,7 @@ order, so that several clients share the work.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import shuffle
@@ -22,6 +22,7 @@ import numpy as np
 from ..errors import ClusterError, InputError
 from .block_files import Block
 from .store import Store
+from .study_columns import TEXTS
 from .study_progress import StudyProgress
 from .tasks import Study, packed, run_task
 
@@ -172,6 +173,16 @@ class BlockRun:
                     f"now it is {now[row].item()!r}; the controller depends on something that is not in its "
                     "settings, such as a file, a clock, random numbers or the processor; give another folder"
                 )
+
+
+def merged(found: dict[int, Block], columns: Iterable[str]) -> Block:
+    """Columns of all blocks, in the order of their first samples; empty ones without blocks."""
+    blocks = [found[first] for first in sorted(found)]
+    empty = np.empty(0)
+    return {
+        name: np.concatenate([x[name] for x in blocks]) if blocks else empty.astype(str if name in TEXTS else float)
+        for name in columns
+    }
 
 
 # Executors ----------------------------------------------------------------------------------------------------------

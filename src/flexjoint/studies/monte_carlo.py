@@ -25,7 +25,7 @@ from ..simulation.result import Simulation
 from ..simulation.step_limit import StepLimits, too_long
 from ..types import FloatArray
 from .block_files import Block
-from .block_run import BlockRun, cores
+from .block_run import BlockRun, cores, merged
 from .block_size import block_size
 from .identity import described
 from .reading import store_robot
@@ -267,7 +267,8 @@ def monte_carlo(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", DIVERGED, UserWarning)  # the result has it
         run.run(executor, threads)
-    study = collected(plan, found, samples, limit)
+    columns = merged(found, plan.units)
+    study = study_of(plan.loop.robot, plan.variations.names, columns, samples, plan.loop.step, limit, plan)
     if keep_worst and store.place is not None:
         write_worst(study, keep_worst, store.place)
     if np.any(study.integrator_failed):
@@ -296,15 +297,6 @@ def study_plan(
     if isinstance(options.get("start"), Simulation):
         raise InputError("monte_carlo: start must be a JointState, such as simulation.last")
     return StudyPlan(robot, controller, reference, duration, vary, seed, options)
-
-
-def collected(plan: StudyPlan, found: Mapping[int, Block], wanted: int, limit: float | None) -> MonteCarlo:
-    """The study from its blocks; with empty arrays if there are none."""
-    blocks = [found[first] for first in sorted(found)]
-    texts = ("diverged", "integrator_failed")
-    empty = {name: np.empty(0, dtype=str if name in texts else float) for name in plan.units}
-    merged = {name: np.concatenate([x[name] for x in blocks]) for name in plan.units} if blocks else empty
-    return study_of(plan.loop.robot, plan.variations.names, merged, wanted, plan.loop.step, limit, plan)
 
 
 def study_of(

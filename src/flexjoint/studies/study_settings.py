@@ -22,6 +22,8 @@ from ..simulation.reference import Reference
 from ..simulation.simulate import simulate
 from .identity import described, digest_of
 from .study_plan import StudyPlan
+from .sweep_axes import PARTS
+from .sweep_plan import SweepPlan
 
 WITHOUT_EFFECT = ("period", "check", "threads", "free", "gains", "row", "seed")  # or settings of their own
 CHUNK = 4096  # periods of the reference sampled at once
@@ -52,6 +54,31 @@ def study_settings(plan: StudyPlan) -> dict[str, Any]:
         start = controller.start([*loop.tracked(np.zeros(()))])
         found["memory"] = digest_of([np.asarray(x) for x in start], "memory")
     return found
+
+
+def sweep_settings(plan: SweepPlan) -> dict[str, Any]:
+    """Settings of a sweep as JSON can hold them."""
+    from importlib.metadata import version
+
+    axes = {
+        axis: [[name, part(plan.robot, axis, x)] for name, x in zip(plan.labels[axis], values)]
+        for axis, values in plan.values.items()
+    }
+    return {
+        **{name: part(plan.robot, name, getattr(plan, name)) for name in PARTS if name not in axes},
+        "over": axes,
+        "points": plan.count,
+        "flexjoint": f"{version('flexjoint')} {sources()[:16]}",
+        "casadi": version("casadi"),
+        "options": {
+            name: option(plan.robot, name, x) for name, x in all_options(plan.options).items() if name not in axes
+        },
+    }
+
+
+def part(robot: Robot, name: str, value: Any) -> Any:
+    """Description of an argument of `simulate`, of gains, or of a parameter."""
+    return described(value, name) if name in ("robot", "reference") else option(robot, name, value)
 
 
 def all_options(given: Mapping[str, Any]) -> dict[str, Any]:
