@@ -48,7 +48,7 @@ def axis_values(axis: str, given: Any) -> list[Any]:
 
 
 def axis_labels(given: Any, values: list[Any]) -> list[Any]:
-    """Labels of values: numbers themselves; keys of a mapping; names, with a number where different values share one."""
+    """Labels of values: numbers themselves; keys of a mapping; names, numbered where values share one."""
     if isinstance(given, Mapping):
         return [str(x) for x in given]
     if all(np.ndim(x) == 0 and isinstance(x, int | float | np.number) for x in values):
