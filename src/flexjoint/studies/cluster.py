@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..checks import whole
@@ -75,8 +74,7 @@ def local_cluster(workers: int | None = None, environment: Mapping[str, str] | N
     from .dask_cluster import Cluster, start_workers
 
     with dask.config.set({"distributed.scheduler.allowed-failures": ALLOWED_FAILURES}):
-        shown = ":8787" if find_spec("bokeh") is not None else None
-        scheduler = LocalCluster(n_workers=0, dashboard_address=shown, silence_logs=50)
+        scheduler = LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=50)
     process = start_workers(scheduler.scheduler_address, count, environment or {})
 
     def closing() -> None:

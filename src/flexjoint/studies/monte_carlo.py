@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +62,7 @@ class MonteCarlo:
         step: Of the integrator, s.
         limit: Error above which a run fails, rad or m; None for no limit.
         plan: What `sample` runs again; None for a study that was read from a store.
+        stored: Number of finished samples of a study with `collect=False`, whose arrays are empty; else None.
     """
 
     robot: Robot
@@ -79,6 +80,7 @@ class MonteCarlo:
     step: float
     limit: float | None = None
     plan: StudyPlan | None = None
+    stored: int | None = None
 
     def __repr__(self) -> str:
         return f"<MonteCarlo of {self.robot.name}: {self.counts}{self._worst()}>"
@@ -95,6 +97,8 @@ class MonteCarlo:
     @property
     def counts(self) -> str:
         """Text with the number of samples, of failures, and of runs whose step is too long."""
+        if self.stored is not None:
+            return f"{self.stored} samples, in their store"
         count, stiff = self.samples.size, int(self.integrator_failed.sum())
         text = f"{count} sample{'s' * (count != 1)}, {int(self.control_failed.sum())} failed"
         return f"{text}, step too long for {stiff}" if stiff else text
@@ -111,7 +115,7 @@ class MonteCarlo:
     @property
     def complete(self) -> bool:
         """Whether all samples were run; False after an interruption."""
-        return len(self.samples) == self.wanted
+        return (len(self.samples) if self.stored is None else self.stored) == self.wanted
 
     @property
     def diverged(self) -> np.ndarray:
@@ -214,7 +218,8 @@ def monte_carlo(
             `cluster("tcp://...")`; by default threads of this process.
         threads: Number of threads without an executor; default all cores.
         block: Samples per block, which is a task and a file; default about a second's work, fewer for small studies.
-        collect: False returns no samples, so that memory does not grow with their number; they are in the folder.
+        collect: False returns a study without arrays, so that memory does not grow with the number of samples; they are
+            in the folder.  Default True.
         keep_worst: Number of samples, the worst ones, whose histories are written to the folder; default 0.
         progress: Called with the number of samples after each block; by default nothing.
         options: Further options of `simulate`, such as period, sensors or contact.
@@ -258,9 +263,9 @@ def monte_carlo(
     store_robot(plan.loop.robot, store.place)
     found: dict[int, Block] = {}
     before = description_of(controller)
+    counted = StudyProgress(f"simulating {samples} samples of {robot.name}", samples, progress)
     run = BlockRun(
-        *(plan, samples, store, found.__setitem__ if collect else lambda first, block: None),
-        StudyProgress(f"simulating {samples} samples of {robot.name}", samples, progress),
+        *(plan, samples, store, found.__setitem__ if collect else lambda first, block: None, counted),
         check=options.get("check", True),
         after_first=lambda: warn_of_changes(before, description_of(controller)),
     )
@@ -269,6 +274,8 @@ def monte_carlo(
         run.run(executor, threads)
     columns = merged(found, plan.units)
     study = study_of(plan.loop.robot, plan.variations.names, columns, samples, plan.loop.step, limit, plan)
+    if not collect:
+        return replace(study, stored=counted.samples)
     if keep_worst and store.place is not None:
         write_worst(study, keep_worst, store.place)
     if np.any(study.integrator_failed):

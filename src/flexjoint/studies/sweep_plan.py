@@ -65,7 +65,7 @@ class SweepPlan:
             raise InputError("sweep: over must map axes to values, {'gains.K_P': [200, 400]}, or be a list of points")
         for number, point in enumerate(self.points):
             if not isinstance(point, Mapping) or not point or set(point) != set(self.points[0]):
-                raise InputError(f"sweep: point {number} must have a value for each axis: {listed(self.axes)}")
+                raise InputError(f"sweep: point {number} must have a value for each axis: {listed(self.points[0])}")
         for axis in self.axes:
             if axis in NOT_AXES:
                 raise InputError(f"sweep: '{axis}' cannot be an axis")

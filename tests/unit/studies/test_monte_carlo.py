@@ -183,6 +183,62 @@ def test_another_controller_reference_or_folder_is_refused(tmp_path):
         study(8, folder=tmp_path)
 
 
+# One sample, the worst ones, and studies without arrays -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [0, 23, 1000])
+def test_a_sample_by_its_number(whole, number):
+    """Also one that the study does not have."""
+    run = whole.sample(number)
+    again = fj.studies.simulate_sample(
+        ROBOT, LAW, MOTION, 0.06, number=number, vary=VARY, seed=7, period=1e-3, check=False
+    )
+    assert np.array_equal(run.q, again.q) and run.q.shape == (61, 2)
+    if number < 40:
+        assert np.array_equal(np.abs(run.error).max(axis=0), whole.largest[number])
+    else:
+        longer = study(8, seed=7)
+        assert not np.array_equal(run.q, longer.sample(0).q)
+
+
+def test_a_study_is_read_back(whole, tmp_path):
+    study(folder=tmp_path)
+    found = fj.studies.read(tmp_path, limit=0.1)
+    assert same(whole, found) and found.robot == whole.robot and found.names == whole.names
+    assert found.step == whole.step and found.limit == 0.1 and found.complete
+    with pytest.raises(fj.InputError, match="read from a store has no controller; call monte_carlo"):
+        found.sample(3)
+    (tmp_path / "robot.toml").unlink()
+    with pytest.raises(fj.InputError, match="has no robot.toml, .* give robot="):
+        fj.studies.read(tmp_path)
+    assert same(whole, fj.studies.read(tmp_path, robot=whole.robot))
+    with pytest.raises(fj.InputError, match="holds no study: there is no settings.json"):
+        fj.studies.read(tmp_path / "blocks")
+
+
+def test_histories_of_the_worst_are_kept(whole, tmp_path):
+    import pandas
+
+    found = study(folder=tmp_path, keep_worst=2)
+    worst = np.argsort(-whole.largest.max(axis=1))[:2]
+    assert found.worst(2).tolist() == worst.tolist()
+    assert sorted(x.name for x in (tmp_path / "worst").iterdir()) == sorted(f"sample-{k:012d}.parquet" for k in worst)
+    frame = pandas.read_parquet(tmp_path / "worst" / f"sample-{worst[0]:012d}.parquet")
+    joint = ROBOT.joints[0].name
+    assert np.array_equal(frame[f"q.{joint} [rad]"], whole.sample(int(worst[0])).q[:, 0])
+
+
+def test_runs_that_diverged_are_the_worst(failing):
+    """Those whose step is too long are left out."""
+    assert set(failing.worst(24)) == set(np.flatnonzero(~failing.integrator_failed))
+
+
+def test_samples_that_are_not_collected(whole, tmp_path):
+    found = study(folder=tmp_path, collect=False)
+    assert found.complete and found.samples.size == 0 and "40 samples, in their store" in repr(found)
+    assert same(whole, fj.studies.read(tmp_path))
+
+
 # Laws of one's own ------------------------------------------------------------------------------------------------
 
 
@@ -512,6 +568,10 @@ def test_impossible_variations(vary, message):
         ({"limit": 0.0}, "limit is 0.0"),
         ({"free": {"link1.mass": 1.0}}, "no option free; use vary="),
         ({"gains": [1.0]}, "no option gains"),
+        ({"collect": False}, "keep_worst and collect=False need a folder"),
+        ({"keep_worst": 3}, "keep_worst and collect=False need a folder"),
+        ({"keep_worst": -1}, "keep_worst is -1"),
+        ({"block": 0}, "block is 0"),
     ],
 )
 def test_mistakes(changes, message):
