@@ -205,6 +205,10 @@ class OwnThreads:
 @contextmanager
 def on_executor(executor: Any, threads: int) -> Iterator[Any]:
     """The given executor, which stays open; or threads of this process, which are ended."""
+    if (client := getattr(executor, "_client", None)) is not None:  # Dask's own executor, of `Client.get_executor()`
+        from .dask_cluster import Cluster
+
+        executor = Cluster(client)
     if executor is not None:
         yield executor
         return
@@ -220,8 +224,7 @@ def capacity(executor: Any) -> int:
     for name in ("threads", "workers", "_max_workers"):
         if isinstance(found := getattr(executor, name, None), int):
             return found
-    client = getattr(executor, "_client", None)  # of Dask's own executor
-    return cores() if client is None else sum(client.nthreads().values())
+    return cores()
 
 
 def check_alive(executor: Any) -> bool:

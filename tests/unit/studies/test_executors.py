@@ -211,6 +211,7 @@ def test_a_cluster_of_two_processes(whole, tmp_path):
         assert found.complete and same(whole, found)
         with fj.studies.cluster(workers.address) as joined:
             assert joined.submit(max, 1, 2).result(20) == 2
+            assert same(whole, study(executor=joined.client.get_executor()))
     assert same(whole, fj.studies.read(tmp_path / "study"))
     with pytest.raises(ClusterError, match=r"the scheduler of the cluster is lost; .* the same call resumes"):
         workers.check()
