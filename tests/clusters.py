@@ -296,38 +296,42 @@ def readers():
 # Costs --------------------------------------------------------------------------------------------------------------
 
 
+def processor_time():
+    """Processor time of this process and all below it, s: schedulers, workers and what restarts them."""
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return sum(x.user + x.system for x in (process.cpu_times() for process in processes))
+
+
+def taken(work, **options):
+    """Time and processor time of some work, s."""
+    began, used = time.perf_counter(), processor_time()
+    work(**options)
+    return np.array([time.perf_counter() - began, processor_time() - used])
+
+
 def efficiency():
     """Two workers against two threads, in alternation, blocks of about a second; and what a block costs."""
-    ratios = []
     with fj.studies.local_cluster(2) as workers:
-        arm(1024, executor=workers, block=256)
-        for _ in range(5):
-            times = []
-            for how in ({"threads": 2}, {"executor": workers}):
-                began = time.perf_counter()
-                arm(2304, block=256, **how)
-                times.append(time.perf_counter() - began)
-            ratios.append(times[0] / times[1])
-        small = {}
-        for count in (8, 808):
-            began = time.perf_counter()
-            pendulum(count, executor=workers, block=8)
-            small[count] = time.perf_counter() - began
-        per_block = (small[808] - small[8]) / 100
-        here = {}
-        for count in (8, 808):
-            began = time.perf_counter()
-            pendulum(count, threads=1, block=8)
-            here[count] = time.perf_counter() - began
-        own = (here[808] - here[8]) / 100
-    ratios.sort()
-    text = ", ".join(f"{x:.2f}" for x in ratios)
-    costs = f"{1e3 * per_block:.1f} ms per block of 8 samples (alone {1e3 * own:.1f})"
-    return f"time of two threads over that of two workers: {text}; {costs}"
+        ways = ({"threads": 2}, {"executor": workers})
+        for how in ways:  # kernels are loaded
+            arm(1024, block=256, **how)
+            pendulum(64, block=8, **how)
+        pairs = [[taken(arm, samples=2304, block=256, **how) for how in ways] for _ in range(5)]
+        ratios = np.array([threads / processes for threads, processes in pairs])
+        blocks = {}
+        for count in (20, 220):
+            tries = [[taken(pendulum, samples=8 * count, block=8, **how) for how in ways] for _ in range(3)]
+            blocks[count] = np.min(tries, axis=0)
+    costs = 1e3 * (blocks[220] - blocks[20]) / 200
+    wall, used = (", ".join(f"{x:.2f}" for x in np.sort(ratios[:, k])) for k in range(2))
+    return (
+        f"two threads over two workers: time {wall}; processor time {used}; a block of 8 samples of a pendulum: "
+        f"{costs[1, 0]:.1f} ms, {costs[1, 1]:.1f} of the processor (on threads {costs[0, 0]:.1f}, {costs[0, 1]:.1f})"
+    )
 
 
 def memory():
-    """10⁶ samples of a pendulum in 3907 blocks: memory of the client and of the workers."""
+    """10⁶ samples of a pendulum in 977 blocks: memory of the client and of the workers."""
     seen = []
     with tempfile.TemporaryDirectory() as place, fj.studies.local_cluster(2) as workers:
         processes = [psutil.Process(), *map(psutil.Process, worker_pids(workers))]
@@ -340,16 +344,17 @@ def memory():
 
         folder = Path(place) / "study"
         began = time.perf_counter()
-        pendulum(10**6, executor=workers, folder=folder, block=256, collect=False, progress=count)
+        pendulum(10**6, executor=workers, folder=folder, block=1024, collect=False, progress=count)
         took = time.perf_counter() - began
         assert once_each(folder, 10**6)
         size = sum(x.stat().st_size for x in folder.glob("blocks/*")) / 1e6
     table = np.array(seen)
     early, late = table[np.searchsorted(table[:, 0], 100_000)], table[-1]
     grown = late[1:] - early[1:]
-    text = "; ".join(f"{a:.0f} to {b:.0f} MB" for a, b in zip(early[1:], late[1:]))
-    assert np.all(grown < 30), text
-    return f"from 10⁵ to 10⁶ samples: client {text} (workers); {took:.0f} s, {size:.0f} MB stored"
+    some = table[[*np.searchsorted(table[:, 0], [100_000, 300_000, 600_000]), -1]][:, 1:]
+    text = "; ".join(", ".join(f"{x:.0f}" for x in column) for column in some.T)
+    assert np.all(grown < 40), text
+    return f"MB after 1, 3, 6 and 10·10⁵ samples: client {text} (workers); {took:.0f} s, {size:.0f} MB stored"
 
 
 def nothing(number):
@@ -361,16 +366,19 @@ def tasks(count=100_000):
     with own_scheduler() as (address, process), fj.studies.cluster(address) as workers:
         client = workers.client
         client.gather(client.map(nothing, range(1000), pure=False))
-        began, busy = time.perf_counter(), psutil.Process(process.pid).cpu_times()
+        pids = [process.pid, os.getpid()]
+        began, before = time.perf_counter(), [sum(psutil.Process(x).cpu_times()[:2]) for x in pids]
         futures = client.map(nothing, range(count), pure=False, batch_size=10_000)
         client.gather(futures)
-        took, after = time.perf_counter() - began, psutil.Process(process.pid).cpu_times()
-        used = after.user + after.system - busy.user - busy.system
+        took = time.perf_counter() - began
+        used = np.array([sum(psutil.Process(x).cpu_times()[:2]) for x in pids]) - before
         rss = psutil.Process(process.pid).memory_info().rss / 1e6
-    per_task = used / count
+        del futures
+        time.sleep(5)  # they are forgotten everywhere
+    per_task, of_client = used / count
     return (
-        f"{count} empty tasks in {took:.0f} s, {1e3 * took / count:.2f} ms each; scheduler {1e3 * per_task:.2f} ms of "
-        f"processor time each, {rss:.0f} MB; it feeds {1 / per_task:.0f} workers at blocks of 1 s, and 1000 workers "
+        f"{count} empty tasks in {took:.0f} s; processor time per task: scheduler {1e3 * per_task:.2f} ms, client "
+        f"{1e3 * of_client:.2f} ms; scheduler {rss:.0f} MB; it feeds {1 / per_task:.0f} workers at blocks of 1 s, and 1000 workers "
         f"need blocks of {1000 * per_task:.1f} s"
     )
 
