@@ -378,8 +378,8 @@ def tasks(count=100_000):
     per_task, of_client = used / count
     return (
         f"{count} empty tasks in {took:.0f} s; processor time per task: scheduler {1e3 * per_task:.2f} ms, client "
-        f"{1e3 * of_client:.2f} ms; scheduler {rss:.0f} MB; it feeds {1 / per_task:.0f} workers at blocks of 1 s, and 1000 workers "
-        f"need blocks of {1000 * per_task:.1f} s"
+        f"{1e3 * of_client:.2f} ms; scheduler {rss:.0f} MB; it feeds {1 / per_task:.0f} workers at blocks of 1 s, and "
+        f"1000 workers need blocks of {1000 * per_task:.1f} s"
     )
 
 

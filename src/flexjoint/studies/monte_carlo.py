@@ -318,7 +318,7 @@ def study_of(
     """A study from the columns of its table."""
     parameters = stacked([columns[name] for name in names])
     numbers = columns["sample"].astype(int)
-    arrays = arrays_of(robot, columns)
+    arrays: dict[str, Any] = arrays_of(robot, columns)
     return MonteCarlo(robot, names, numbers, parameters, **arrays, wanted=wanted, step=step, limit=limit, plan=plan)
 
 

@@ -104,7 +104,9 @@ def gains_of(controller: Any, points: list[dict[str, Any]]) -> FloatArray | None
 
 def parameters_of(robot: Robot, points: list[dict[str, Any]]) -> tuple[dict[str, FloatArray], list[str], FloatArray]:
     """Parameters of the robot per point: as `simulate` takes them, and the same as paths and values (s, paths)."""
-    free, paths, columns = {}, [], [np.empty((len(points), 0))]
+    free: dict[str, FloatArray] = {}
+    paths: list[str] = []
+    columns = [np.empty((len(points), 0))]
     for axis in filter(is_parameter, points[0]):
         parameter = select(robot, f"{robot.links[-1].name}.mass" if axis == PAYLOAD else axis)
         shape = parameter.value.shape

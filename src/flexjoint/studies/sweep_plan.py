@@ -168,10 +168,10 @@ class SweepPlan:
         key = self.key(point)
         found = self.loops.get(key)
         if found is None:
-            robot, *others = (point.get(name, getattr(self, name)) for name in PARTS)
+            robot, law, reference, duration = (point.get(name, getattr(self, name)) for name in PARTS)
             more = {axis: x for axis, x in point.items() if needs_own_loop(axis) and axis not in PARTS}
             robot = robot.with_payload(0.0) if PAYLOAD in self.axes else robot
-            found = LoopSetup(robot, *others, {**self.options, **more})
+            found = LoopSetup(robot, law, reference, duration, {**self.options, **more})
             if len(self.loops) >= KEPT:
                 self.loops.clear()
             self.loops[key] = found
