@@ -6,7 +6,7 @@ from ..control.base import Controller
 from .loop_setup import LoopSetup
 
 SECOND = 1.0  # s of work per block: tasks cost milliseconds, and a lost worker loses no more
-COMPILED = 0.2e-6  # s per period and joint: 1.3 µs for the 7R LWR under feedforward PD, `python -m benchmarks.blocks`
+COMPILED = 0.2e-6  # s per period and joint: 1.3 µs for the 7R LWR under feedforward PD (docs/studies.md)
 PYTHON = 15e-6  # s per period of a law in Python
 BLOCKS = 64  # of a study at least, so that a few workers end at about the same time
 MOST = 2**14  # samples: a file of some megabytes
