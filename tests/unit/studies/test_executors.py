@@ -135,8 +135,18 @@ def test_errors_of_the_study_are_not_repeated():
 
 
 def test_few_tasks_wait_at_a_time(monkeypatch):
+    """Nothing is finished before the client stops to submit."""
     monkeypatch.setattr(block_run, "WINDOW", 1)
-    pool = Pretended()
+
+    class Slow(Pretended):
+        def submit(self, function, *given):
+            future = Future()
+            self.waiting.append((future, function, given))
+            self.most = max(self.most, len(self.waiting))
+            threading.Timer(0.2, self.work).start()
+            return future
+
+    pool = Slow()
     assert study(executor=pool).complete and pool.most == 2
 
 
