@@ -47,6 +47,7 @@ test-long: test-asan papers
 	$(BIN)/python tests/site_pages.py
 	$(BIN)/python tests/exported_loops.py
 	$(BIN)/python tests/wire.py
+	$(BIN)/python tests/clusters.py
 	$(BIN)/python tests/wheels.py
 
 lint: $(VENV)/.installed-test

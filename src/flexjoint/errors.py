@@ -37,6 +37,10 @@ class NonFiniteError(FlexjointError, ArithmeticError):
     """A single evaluation gave a result that is not finite; the message names the offending input."""
 
 
+class ClusterError(FlexjointError, RuntimeError):
+    """Workers or their scheduler are lost, or do not fit; what was stored stays, and the same call resumes."""
+
+
 class FlexjointWarning(UserWarning):
     """An input is legal but probably not what was meant: the message names the place, the value and the remedy.
 

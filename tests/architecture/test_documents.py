@@ -148,10 +148,19 @@ def test_the_page_on_results_runs(tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "results.md").read_text(), re.DOTALL)
     exec("\n".join(blocks), {})
     printed = capsys.readouterr().out
-    assert printed.startswith("Nm FeedforwardPD {'time': 1201") and "failed; the first with" in printed
-    assert "controller.data.gain was 400.0, now it is 300.0" in printed
+    assert printed.startswith("Nm FeedforwardPD {'time': 1201")
     figures = {f"{name}.png" for name in ("run", "loop", "bode", "nyquist", "step", "locus", "modes")}
-    assert figures | {"run.nc", "run.html", "samples", "python_law"} == {path.name for path in tmp_path.iterdir()}
+    assert figures | {"run.nc", "run.html"} == {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_page_on_studies_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "studies.md").read_text(), re.DOTALL)
+    exec("\n".join(blocks), {})
+    printed = capsys.readouterr().out
+    assert "failed; the first with" in printed and "controller.data.gain was 400.0, now it is 300.0" in printed
+    assert "<Sweep over gains.K_P, gains.K_D, payload: 12 points" in printed
+    assert {"samples", "python_law"} == {path.name for path in tmp_path.iterdir()}
 
 
 # Listings ---------------------------------------------------------------------------------------------------------

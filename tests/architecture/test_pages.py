@@ -24,6 +24,7 @@ ELSEWHERE = {
     "variable-stiffness-control.md",
     "observers.md",
     "results.md",
+    "studies.md",
 }  # run by test_documents.py, which also compares what they print
 ELSEWHERE |= {"arrays-of-others.md"}  # run by tests/unit/adapters/test_page.py where JAX and PyTorch are installed
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)

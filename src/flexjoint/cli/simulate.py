@@ -20,6 +20,7 @@ from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 from .simulation_code import Chosen, simulation_code
 from .standard_output import STREAM, send_csv
+from .study_options import ClusterAddress, Kept, SampleNumber, StudyOptions, Workers, study_folder
 from .tables import Table
 from .vibration import AFTERWARDS, VIBRATION_CODE, shaped_reference, shaping, with_vibration
 
@@ -117,11 +118,16 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Seed of the samples and of the noise.")] = 0,
     limit: Annotated[float | None, typer.Option(help="Error, rad or m, above which a sample fails.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads for --samples; default all cores.")] = None,
+    workers: Workers = None,
+    cluster: ClusterAddress = None,
+    keep: Kept = None,
+    sample: SampleNumber = None,
 ) -> CommandResult:
     """Simulate a robot under a controller along a trajectory.
 
     With --samples and --vary it is a Monte-Carlo study: many robots whose parameters the controller does not know.
-    Ctrl-C keeps finished samples in the folder of -o, and the same command resumes from there.
+    Ctrl-C keeps finished samples in the folder of -o, and the same command resumes from there.  --sample K in place of
+    --samples simulates one of them again.
     """
     import flexjoint as fj
 
@@ -130,8 +136,12 @@ def simulate(
     from ..results import check_results_path
     from ..viewer.animation import check_animation_path
 
-    if (samples is not None) != bool(vary) or (samples is not None and animate is not None):
+    if samples is not None and sample is not None:
+        raise fj.InputError("--samples runs a study, --sample one of its samples; give one of them")
+    if (samples is not None or sample is not None) != bool(vary) or (samples is not None and animate is not None):
         raise fj.InputError("--samples and --vary belong together, and --animate shows a single run without them")
+    how = StudyOptions(workers, cluster, keep)
+    how.check(samples, threads, output)
     single = None if samples else output
     check_files((plot, check_plot_path), (animate, check_animation_path), (single, check_results_path))
     check_files((report, check_report_path))
@@ -163,6 +173,9 @@ def simulate(
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}
     options |= {"base": base_motion, "contact": None if wrench is None else constant_wrench(robot, wrench)}
+    varied = key_values("--vary", vary or [], "'*.drive.stiffness=10%'")
+    if sample is not None:
+        options |= {"vary": varied, "number": sample}
     if samples is None:
         writers: dict[Callable[..., Any], Path | None] = {
             fj.results.write_results: output,
@@ -171,9 +184,8 @@ def simulate(
         }
         found = simulate_once(task, options, writers)
     else:
-        varied = key_values("--vary", vary or [], "'*.drive.stiffness=10%'")
         options |= {"samples": samples, "vary": varied, "limit": limit, "threads": threads}
-        found = simulate_many(task, options, output, plot)
+        found = simulate_many(task, options, how, output, plot)
     python = [] if report is None else simulation_code(task, options, chosen, payload, wrench, known)
     if not vibration or isinstance(found.result, fj.studies.MonteCarlo):
         return replace(found.command, report=requested(report, found.result, python))
@@ -222,8 +234,8 @@ def constant_wrench(robot: Robot, wrench: Sequence[float]) -> Callable[..., Any]
     from ..checks import finite
     from ..spatial import sx
 
-    constant = sx(finite("simulate", "wrench", wrench))
-    return lambda t, state: {robot.tool: constant}
+    constant, tool = finite("simulate", "wrench", wrench), robot.tool  # numbers, which can be sent to other processes
+    return lambda t, state: {tool: sx(constant)}
 
 
 def chosen_sensors(texts: list[str]) -> Sensors | None:
@@ -282,7 +294,7 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
     wanted = {write: path for write, path in writers.items() if path is not None and path != STREAM}
     with progress_bar() as progress:
         progress.add_task("simulating", total=None)
-        run = fj.simulate(*task, **options)
+        run = (fj.studies.simulate_sample if "number" in options else fj.simulate)(*task, **options)
         for write, path in wanted.items():
             progress.add_task(f"writing {path}", total=None)
             write(run, path)
@@ -292,17 +304,20 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
     return Found(run, CommandResult(content_of(run).shown, run_data(run), [*wanted.values()], code))
 
 
-def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot: Path | None) -> Found:
+def simulate_many(
+    task: Task, options: dict[str, Any], how: StudyOptions, output: Path | None, plot: Path | None
+) -> Found:
     """A Monte-Carlo study; after Ctrl-C of the finished samples."""
     import flexjoint as fj
 
     from ..reports import content_of
     from ..studies import SampleTable
 
-    folder = None if output == STREAM else output
-    with progress_bar() as progress:
+    folder, kept = study_folder(output), how.keep_worst
+    with how.executor() as executor, progress_bar() as progress:
         advance = partial(progress.advance, progress.add_task("simulating", total=options["samples"]))
-        study = fj.studies.monte_carlo(*task, **options, folder=folder, progress=advance)
+        options = {**options, "folder": folder, "executor": executor, "keep_worst": kept}
+        study = fj.studies.monte_carlo(*task, **options, progress=advance)
         written = write_study(study, folder, plot) if study.samples.size else []
     if output == STREAM:
         send_csv(SampleTable(study))
@@ -350,13 +365,17 @@ def run_data(run: Simulation) -> dict[str, Any]:
     }
 
 
-def write_study(study: MonteCarlo, folder: Path | None, plot: Path | None) -> list[Path]:
-    """Write samples and failures to the folder, and the plot there or to its own path; the files written."""
+def write_study(study: MonteCarlo, place: str | Path | None, plot: Path | None) -> list[Path]:
+    """Write samples and failures to the folder, and the plot there or to its own path; the files written.
+
+    At a URL there are only the blocks of samples.
+    """
     from ..plots import plot_monte_carlo
     from ..results import write_table
     from ..studies import SampleTable
 
     written = []
+    folder = None if isinstance(place, str) else place
     if folder is not None:
         written = [folder / "samples.csv", folder / "failures.csv"]
         for path, failures in zip(written, (False, True)):

@@ -58,7 +58,8 @@ def simulation_code(
         given["contact"] = Code("lambda t, state: {robot.tool: wrench}")
     if options["sensors"] is not None:
         given["sensors"] = sensors_code(options["sensors"])
-    name = "fj.studies.monte_carlo" if "samples" in options else "fj.simulate"
+    kinds = {"samples": "fj.studies.monte_carlo", "number": "fj.studies.simulate_sample"}
+    name = next((x for key, x in kinds.items() if key in options), "fj.simulate")
     subject = [loaded, Code("controller"), Code("reference"), task.duration]
     return [*lines, f"result = {call(name, *subject, **given)}", "print(result)"]
 

@@ -1,17 +1,16 @@
 """Monte-Carlo study: tracking errors of a controller on robots whose parameters it does not know exactly.
 
-Sample k is bit-identical alone, in a batch, on any number of threads and after an interruption.  Each thread computes
-whole blocks of samples.  With a folder, finished blocks are stored and not computed again.
+Sample k is bit-identical alone, in a batch, on any number of threads, processes and machines, and after an
+interruption.  With a folder, finished blocks are stored and not computed again.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,23 +21,26 @@ from ..control.open_loop import OpenLoop
 from ..errors import FlexjointWarning, InputError
 from ..html import table
 from ..robot import Robot
-from ..simulation.arguments import NOMINAL
 from ..simulation.result import Simulation
-from ..simulation.simulate import simulate
-from ..simulation.step_limit import StepLimits, step_limits, too_long
+from ..simulation.step_limit import StepLimits, too_long
 from ..types import FloatArray
+from .block_files import Block
+from .block_run import BlockRun, cores, merged
+from .block_size import block_size
 from .identity import described
+from .reading import store_robot
 from .store import Store, differences
+from .study_columns import arrays_of, stacked
 from .study_plan import StudyPlan
+from .study_progress import StudyProgress
 from .study_settings import study_settings
-from .variation import Variations
+from .tasks import DIVERGED
+from .worst_histories import write_worst
 
-ROWS = (8, 64)  # samples per block: enough to fill vector registers, few enough to lose
-MEMORY = 2**27  # bytes per block
-NOWHERE = Store(None, {})
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
 LEVELS = (0.5, 0.9, 0.95, 0.99, 1.0)
-ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint", "longest_step", "stiff_joint")
-Block = dict[str, np.ndarray]  # the arrays of some samples by name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +61,8 @@ class MonteCarlo:
         wanted: Number of samples asked for.
         step: Of the integrator, s.
         limit: Error above which a run fails, rad or m; None for no limit.
+        plan: What `sample` runs again; None for a study that was read from a store.
+        stored: Number of finished samples of a study with `collect=False`, whose arrays are empty; else None.
     """
 
     robot: Robot
@@ -75,6 +79,8 @@ class MonteCarlo:
     wanted: int
     step: float
     limit: float | None = None
+    plan: StudyPlan | None = None
+    stored: int | None = None
 
     def __repr__(self) -> str:
         return f"<MonteCarlo of {self.robot.name}: {self.counts}{self._worst()}>"
@@ -91,6 +97,8 @@ class MonteCarlo:
     @property
     def counts(self) -> str:
         """Text with the number of samples, of failures, and of runs whose step is too long."""
+        if self.stored is not None:
+            return f"{self.stored} samples, in their store"
         count, stiff = self.samples.size, int(self.integrator_failed.sum())
         text = f"{count} sample{'s' * (count != 1)}, {int(self.control_failed.sum())} failed"
         return f"{text}, step too long for {stiff}" if stiff else text
@@ -107,7 +115,7 @@ class MonteCarlo:
     @property
     def complete(self) -> bool:
         """Whether all samples were run; False after an interruption."""
-        return len(self.samples) == self.wanted
+        return (len(self.samples) if self.stored is None else self.stored) == self.wanted
 
     @property
     def diverged(self) -> np.ndarray:
@@ -143,6 +151,35 @@ class MonteCarlo:
         errors = np.where(unknown[:, None], np.inf, getattr(self, of))
         return np.quantile(errors, np.asarray(levels, dtype=float), axis=0, method="inverted_cdf")
 
+    def sample(self, number: int) -> Simulation:
+        """One sample simulated again with its whole history; bit-identical to the run of the study.
+
+        Args:
+            number: Of the sample; it need not be among those of the study.
+
+        Raises:
+            InputError: The study was read from a store, which does not have the controller.
+        """
+        whole("sample", "number", number, least=0)
+        if self.plan is None:
+            raise InputError(
+                "sample: a study that was read from a store has no controller; call monte_carlo with the arguments of "
+                "the study and its folder, which computes nothing again, and take the sample from its result"
+            )
+        return self.plan.sample(int(number))
+
+    def worst(self, count: int = 1) -> np.ndarray:
+        """Numbers of the samples with the largest errors, the worst first; runs that diverged come before all others.
+
+        Args:
+            count: How many, at most.
+
+        Runs whose integrator failed are left out: their errors are not those of the robot.
+        """
+        size = np.where(self.diverged, np.inf, np.max(self.largest, axis=1, initial=0.0))
+        order = np.lexsort((self.samples, -size))
+        return self.samples[order[~self.integrator_failed[order]][:count]]
+
 
 def monte_carlo(
     robot: Robot,
@@ -155,7 +192,11 @@ def monte_carlo(
     seed: int = 0,
     folder: str | os.PathLike[str] | None = None,
     limit: float | None = None,
+    executor: Executor | None = None,
     threads: int | None = None,
+    block: int | None = None,
+    collect: bool = True,
+    keep_worst: int = 0,
     progress: Callable[[int], Any] = lambda samples: None,
     **options: Any,
 ) -> MonteCarlo:
@@ -170,9 +211,16 @@ def monte_carlo(
         vary: Variation by path or pattern of parameters: "10%" is normal with that standard deviation, "-20%..20%" and
             "0..3" are uniform; `payload` is a point mass at the tool: {"*.drive.stiffness": "10%", "payload": "0..3"}.
         seed: Of the samples; default 0.  Sample k depends on the seed and on k only.
-        folder: For finished samples; the same call resumes from there, also with more samples.  By default none.
+        folder: Store of finished samples, a folder or a URL of fsspec such as s3://bucket/study; the same call resumes
+            from there, also with more samples, and several at once share the work.  By default none.
         limit: Largest error above which a run fails, rad or m; by default only divergence is a failure.
-        threads: Number of threads; default all cores.
+        executor: Where blocks are computed: any executor of `concurrent.futures`, `local_cluster(2)`,
+            `cluster("tcp://...")`; by default threads of this process.
+        threads: Number of threads without an executor; default all cores.
+        block: Samples per block, which is a task and a file; default about a second's work, fewer for small studies.
+        collect: False returns a study without arrays, so that memory does not grow with the number of samples; they are
+            in the folder.  Default True.
+        keep_worst: Number of samples, the worst ones, whose histories are written to the folder; default 0.
         progress: Called with the number of samples after each block; by default nothing.
         options: Further options of `simulate`, such as period, sensors or contact.
 
@@ -182,6 +230,8 @@ def monte_carlo(
     Raises:
         InputError: An option is out of range, or the folder holds samples of another study (another robot, controller,
             reference or option).
+        ClusterError: The scheduler or the workers of an executor are lost.
+        OSError: The folder cannot be written to, or its disk is full.  What is stored stays.
 
     Every run starts where `simulate` starts with the nominal robot.  Runs whose step is too long for the stiffness that
     was drawn are marked in `integrator_failed`, with a warning.
@@ -194,137 +244,82 @@ def monte_carlo(
         >>> fj.studies.monte_carlo(robot, law, motion, samples=8, vary={"payload": "0..1"}).samples.size
         8
     """
-    if isinstance(innermost(controller), OpenLoop):
-        raise InputError("monte_carlo: OpenLoop follows no reference, so there is no tracking error")
+    plan = study_plan(robot, controller, reference, duration, vary, seed, options)
     whole("monte_carlo", "samples", samples, least=1)
-    seed = int(whole("monte_carlo", "seed", seed, least=0))
+    whole("monte_carlo", "keep_worst", keep_worst, least=0)
     if limit is not None:
         positive("monte_carlo", "limit", limit)
+    if folder is None and (keep_worst or not collect):
+        raise InputError("monte_carlo: keep_worst and collect=False need a folder")
+    if keep_worst and not collect:
+        raise InputError("monte_carlo: keep_worst needs the samples; leave out collect=False")
+    if executor is not None and threads is not None:
+        raise InputError("monte_carlo: threads and executor exclude each other; leave one out")
+    threads = cores() if threads is None else whole("monte_carlo", "threads", threads, least=1)
+    size = block_size(plan.loop, samples) if block is None else whole("monte_carlo", "block", block, least=1)
+    layout = {"block": size, "kind": "monte_carlo", "columns": plan.units}
+    layout |= {"names": plan.variations.names, "step": plan.loop.step}
+    store = Store(folder, {} if folder is None else study_settings(plan), layout)
+    store_robot(plan.loop.robot, store.place)
+    found: dict[int, Block] = {}
+    before = description_of(controller)
+    counted = StudyProgress(f"simulating {samples} samples of {robot.name}", samples, progress)
+    run = BlockRun(
+        *(plan, samples, store, found.__setitem__ if collect else lambda first, block: None, counted),
+        check=options.get("check", True),
+        after_first=lambda: warn_of_changes(before, description_of(controller)),
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", DIVERGED, UserWarning)  # the result has it
+        run.run(executor, threads)
+    columns = merged(found, plan.units)
+    study = study_of(plan.loop.robot, plan.variations.names, columns, samples, plan.loop.step, limit, plan)
+    if not collect:
+        return replace(study, stored=counted.samples)
+    if keep_worst and store.place is not None:
+        write_worst(study, keep_worst, store.place)
+    if np.any(study.integrator_failed):
+        stiff = too_long(plan.loop.plant, StepLimits(study.longest_step, study.stiff_joint))
+        message = f"{robot.name}: {stiff}; the errors of these runs are not those of the robot"
+        warnings.warn(message, FlexjointWarning, stacklevel=2)
+    return study
+
+
+def study_plan(
+    robot: Robot,
+    controller: Any,
+    reference: Any,
+    duration: float | None,
+    vary: Mapping[str, str],
+    seed: int,
+    options: Mapping[str, Any],
+) -> StudyPlan:
+    """The plan of a study, with checked arguments."""
+    if isinstance(innermost(controller), OpenLoop):
+        raise InputError("monte_carlo: OpenLoop follows no reference, so there is no tracking error")
+    seed = int(whole("monte_carlo", "seed", seed, least=0))
     for name, remedy in (("free", "use vary="), ("gains", "give them to the controller"), ("row", "leave it out")):
         if name in options:
             raise InputError(f"monte_carlo has no option {name}; {remedy}")
     if isinstance(options.get("start"), Simulation):
         raise InputError("monte_carlo: start must be a JointState, such as simulation.last")
-    threads = cores() if threads is None else whole("monte_carlo", "threads", threads, least=1)
-    plan = StudyPlan.of(robot, controller, reference, duration, vary, seed, options)
-    store = Store(folder, {} if folder is None else study_settings(plan))
-    rows = block_rows(plan.steps, 2 * robot.n + 3 * robot.motor_count)
-    plant, variations = plan.plant(), plan.variations
-    limits = partial(step_limits, plant, variations.names, poses=plan.poses())
-    run = partial(run_block, plan, limits, store)
-    found = dict(stored_blocks(store, samples, rows))
-    left = [(first, min(first + rows, samples)) for first in range(0, samples, rows) if first not in found]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* diverged; joint .*", UserWarning)  # the result has it
-        try:
-            progress(sum(len(x["joint"]) for x in found.values()))
-            if left:
-                again = partial(run_block, plan, limits, NOWHERE, options={**options, "check": False})
-                check_reproduced(store, found, again)
-            before = description_of(controller)
-            for first, last in left[:1]:  # compiles, and checks the period
-                found[first] = run(first, last, options | {"check": options.get("check", True) and NOMINAL})
-                progress(last - first)
-            warn_of_changes(before, description_of(controller))
-            in_threads(run, left[1:], {**options, "check": False}, threads, found, progress)
-        except KeyboardInterrupt:
-            pass  # the finished blocks are kept
-    blocks = sorted(found.items())
-    numbers = [np.arange(first, first + len(x["joint"])) for first, x in blocks]
-    merged = (
-        {name: np.concatenate([x[name] for _, x in blocks]) for name in ARRAYS} if blocks else no_samples(variations)
-    )
-    of = np.concatenate(numbers) if blocks else np.empty(0, dtype=int)
-    step = plan.period / plant.substeps
-    study = MonteCarlo(variations.robot, variations.names, of, **merged, wanted=samples, step=step, limit=limit)
-    if np.any(study.integrator_failed):
-        found_limits = StepLimits(study.longest_step, study.stiff_joint)
-        message = f"{robot.name}: {too_long(plant, found_limits)}; the errors of these runs are not those of the robot"
-        warnings.warn(message, FlexjointWarning, stacklevel=2)
-    return study
+    return StudyPlan(robot, controller, reference, duration, vary, seed, options)
 
 
-def cores() -> int:
-    """Number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def in_threads(
-    run: Callable[..., Block],
-    blocks: list[tuple[int, int]],
-    options: Mapping[str, Any],
-    threads: int,
-    found: dict[int, Block],
-    progress: Callable[[int], Any],
-) -> None:
-    """Run blocks on threads and add them to `found`; after Ctrl-C only blocks that have started are finished."""
-    from concurrent.futures import ThreadPoolExecutor, as_completed  # 8 ms of every import if it stood above
-
-    with ThreadPoolExecutor(threads, thread_name_prefix="flexjoint") as pool:
-        futures = {pool.submit(run, first, last, options): first for first, last in blocks}
-        try:
-            for done in as_completed(futures):
-                progress(len(done.result()["joint"]))
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-            found |= {first: x.result() for x, first in futures.items() if not x.cancelled() and not x.exception()}
-
-
-def run_block(
-    plan: StudyPlan,
-    limits: Callable[[FloatArray], StepLimits],
-    store: Store,
-    first: int,
-    last: int,
-    options: Mapping[str, Any],
-) -> Block:
-    """Samples first, ..., last − 1: simulated, summarized and stored."""
-    variations = plan.variations
-    values = variations.draw(plan.seed, first, last)
-    sample: dict[str, Any] = {"free": variations.free(values), "seed": plan.seed, "row": np.arange(first, last)}
-    run = simulate(variations.robot, plan.controller, plan.reference, plan.duration, **sample, **options)
-    longest, stiff = limits(values)
-    errors = np.abs(run.error)
-    place = np.asarray(run.periods, dtype=int)[:, None, None]
-    block = {
-        "parameters": values,
-        "largest": np.nanmax(errors, axis=1),
-        "rms": np.sqrt(np.nanmean(errors**2, axis=1)),
-        "final": np.take_along_axis(errors, place, axis=1)[:, 0],
-        "ended": run.ended,
-        "joint": run.joint,
-        "longest_step": longest,
-        "stiff_joint": stiff,
-    }
-    store.save(first, block)
-    return block
-
-
-def stored_blocks(store: Store, samples: int, rows: int) -> Iterator[tuple[int, Block]]:
-    """First sample and content of the blocks that are stored already."""
-    for first in range(0, samples, rows):
-        block = store.load(first, min(rows, samples - first))
-        if block is not None:
-            yield first, block
-
-
-def check_reproduced(store: Store, found: Mapping[int, Block], run: Callable[[int, int], Block]) -> None:
-    """Run one stored block again and raise InputError if a bit differs: the controller depends on something unknown.
-
-    That may be a file, a clock, random numbers, or a library that rounds differently on another processor.
-    """
-    for first, old in list(found.items())[:1]:
-        new = run(first, first + len(old["joint"]))
-        for name in ARRAYS:
-            differs = (old[name] != new[name]) & ~(np.isnan(old[name]) & np.isnan(new[name]))
-            if np.any(differs):
-                place = tuple(int(x) for x in np.argwhere(differs)[0])
-                raise InputError(
-                    f"{store.folder}: sample {first + place[0]} is not reproduced: {name} was "
-                    f"{old[name][place].item()!r}, now it is {new[name][place].item()!r}; the controller depends on "
-                    "something that is not in its settings, such as a file, a clock, random numbers or the processor; "
-                    "give another folder"
-                )
+def study_of(
+    robot: Robot,
+    names: tuple[str, ...],
+    columns: Block,
+    wanted: int,
+    step: float,
+    limit: float | None = None,
+    plan: StudyPlan | None = None,
+) -> MonteCarlo:
+    """A study from the columns of its table."""
+    parameters = stacked([columns[name] for name in names])
+    numbers = columns["sample"].astype(int)
+    arrays: dict[str, Any] = arrays_of(robot, columns)
+    return MonteCarlo(robot, names, numbers, parameters, **arrays, wanted=wanted, step=step, limit=limit, plan=plan)
 
 
 def description_of(controller: Any) -> Any:
@@ -346,15 +341,3 @@ def warn_of_changes(before: Any, after: Any) -> None:
             "on those before it; what the controller remembers belongs in the state that it takes and returns"
         )
         warnings.warn(message, FlexjointWarning, stacklevel=3)
-
-
-def no_samples(variations: Variations) -> Block:
-    """Empty arrays, for an interruption before the first block is finished."""
-    widths = {"parameters": len(variations.names), **dict.fromkeys(("largest", "rms", "final"), variations.robot.n)}
-    return {name: np.empty((0, widths[name]) if name in widths else 0) for name in ARRAYS}
-
-
-def block_rows(steps: int, numbers: int) -> int:
-    """Samples per block that fit into memory, for runs of `steps` periods with `numbers` numbers per period."""
-    least, most = ROWS
-    return int(np.clip(MEMORY // (steps * numbers * 8), least, most)) // least * least

@@ -22,6 +22,8 @@ from ..simulation.reference import Reference
 from ..simulation.simulate import simulate
 from .identity import described, digest_of
 from .study_plan import StudyPlan
+from .sweep_axes import PARTS
+from .sweep_plan import SweepPlan
 
 WITHOUT_EFFECT = ("period", "check", "threads", "free", "gains", "row", "seed")  # or settings of their own
 CHUNK = 4096  # periods of the reference sampled at once
@@ -32,16 +34,16 @@ def study_settings(plan: StudyPlan) -> dict[str, Any]:
     """Settings of a study as JSON can hold them."""
     from importlib.metadata import version  # 16 ms of every import of flexjoint if it stood above
 
+    controller, loop = plan.controller, plan.loop
     stages = (0.0,) if plan.options.get("hold", True) else (0.0, 0.5, 1.0)
-    controller = plan.controller
     found = {
         "robot": plan.robot.digest,
         "controller": description(controller, "controller"),
-        "reference": reference_digest(plan.tracked, plan.period, plan.steps, stages),
-        "periods": plan.steps,
-        "period": plan.period,
+        "reference": reference_digest(loop.tracked, loop.period, loop.steps, stages),
+        "periods": loop.steps,
+        "period": loop.period,
         "vary": [f"{path}={text}" for path, text in plan.vary.items()],
-        "draws": digest_of(plan.variations.draw(plan.seed, 0, DRAWN), "vary"),
+        "draws": digest_of(plan.values(0, DRAWN), "vary"),
         "seed": plan.seed,
         "flexjoint": f"{version('flexjoint')} {sources()[:16]}",
         "casadi": version("casadi"),
@@ -49,9 +51,34 @@ def study_settings(plan: StudyPlan) -> dict[str, Any]:
     }
     if isinstance(controller, Controller):
         found["gains"] = digest_of(controller.gains, "gains")
-        start = controller.start([*plan.tracked(np.zeros(()))])
+        start = controller.start([*loop.tracked(np.zeros(()))])
         found["memory"] = digest_of([np.asarray(x) for x in start], "memory")
     return found
+
+
+def sweep_settings(plan: SweepPlan) -> dict[str, Any]:
+    """Settings of a sweep as JSON can hold them."""
+    from importlib.metadata import version
+
+    axes = {
+        axis: [[name, part(plan.robot, axis, x)] for name, x in zip(plan.labels[axis], values)]
+        for axis, values in plan.values.items()
+    }
+    return {
+        **{name: part(plan.robot, name, getattr(plan, name)) for name in PARTS if name not in axes},
+        "over": axes,
+        "points": plan.count,
+        "flexjoint": f"{version('flexjoint')} {sources()[:16]}",
+        "casadi": version("casadi"),
+        "options": {
+            name: option(plan.robot, name, x) for name, x in all_options(plan.options).items() if name not in axes
+        },
+    }
+
+
+def part(robot: Robot, name: str, value: Any) -> Any:
+    """Description of an argument of `simulate`, of gains, or of a parameter."""
+    return described(value, name) if name in ("robot", "reference") else option(robot, name, value)
 
 
 def all_options(given: Mapping[str, Any]) -> dict[str, Any]:

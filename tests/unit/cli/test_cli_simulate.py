@@ -158,6 +158,12 @@ def test_samples(run, tmp_path):
     with open(folder / "failures.csv", newline="") as file:
         assert len(list(csv.DictReader(file))) == failed
     assert (folder / "errors.png").read_bytes().startswith(b"\x89PNG")
+    alone = run(*PD, *STUDY[-6:], "--sample", "69", "-o", tmp_path / "69.npz")
+    assert alone.exit_code == 0, alone.output
+    with np.load(tmp_path / "69.npz") as file:
+        assert np.array_equal(np.abs(file["q"] - file["reference"]).max(axis=0), study.largest[69])
+    kept = run(*STUDY, "-o", folder, "--limit", "0.315", "--keep", "worst=2")
+    assert kept.exit_code == 0 and len(list((folder / "worst").iterdir())) == 2
     again = run(*STUDY, "-o", folder, "--limit", "0.315")
     assert again.stdout == result.stdout
 
@@ -222,6 +228,12 @@ def test_interrupted_samples_go_on(run, tmp_path, monkeypatch):
     ("arguments", "message"),
     [
         (["--samples", "10"], "--samples and --vary belong together"),
+        (["--sample", "10"], "--samples and --vary belong together"),
+        (["--sample", "1", "--samples", "2", "--vary", "payload=0..3"], "give one of them"),
+        (["--workers", "2"], "--workers, --cluster and --keep belong to --samples"),
+        (["--samples", "10", "--vary", "payload=0..3", "--workers", "2", "--threads", "2"], "exclude each other"),
+        (["--samples", "10", "--vary", "payload=0..3", "--keep", "worst=2"], "--keep writes into the folder of -o"),
+        (["--samples", "10", "--vary", "payload=0..3", "--keep", "best=2", "-o", "x"], "give worst and a number"),
         (["--vary", "payload=0..3"], "--samples and --vary belong together"),
         (["--samples", "10", "--vary", "payload=0..3", "--animate", "x.gif"], "--animate shows a single run"),
         (["--samples", "10", "--vary", "payload"], "--vary is 'payload'; give a path and a value"),

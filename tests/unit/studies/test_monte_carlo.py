@@ -18,13 +18,14 @@ from flexjoint.results import write_table
 from flexjoint.studies import SampleTable
 from flexjoint.studies.variation import Variations
 
-module = import_module("flexjoint.studies.monte_carlo")
+loop_setup = import_module("flexjoint.studies.loop_setup")
+study_plan = import_module("flexjoint.studies.study_plan")
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
 LAW = fj.control.FeedforwardPD(ROBOT, [400.0, 40.0])
 MOTION = fj.trajectory.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
 VARY = {"*.drive.stiffness": "10%", "payload": "0..3"}
 STIFFNESS = f"{ROBOT.joints[0].name}.drive.stiffness"
-ARRAYS = module.ARRAYS
+ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint", "longest_step", "stiff_joint")
 
 
 def study(samples=40, **changes):
@@ -43,7 +44,7 @@ def whole():
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(module, "ROWS", (8, 8))
+    monkeypatch.setattr(loop_setup, "ROWS", (8, 8))
 
 
 # Same seed, same bits ---------------------------------------------------------------------------------------------
@@ -75,7 +76,7 @@ def test_noise_is_that_of_the_sample():
 
 def test_threads_and_blocks_do_not_matter(whole, monkeypatch):
     assert same(whole, study(threads=2))
-    monkeypatch.setattr(module, "ROWS", (8, 16))
+    monkeypatch.setattr(loop_setup, "ROWS", (8, 16))
     assert same(whole, study())
 
 
@@ -98,15 +99,15 @@ def test_interrupted_and_resumed(whole, tmp_path, monkeypatch):
     part = study(folder=folder, progress=interrupt)
     assert len(part.samples) > 8 and part.wanted == 40
     assert same(whole, part, part.samples)
-    kept = sorted(folder.glob("*.npz"))
+    kept = sorted(folder.glob("blocks/*.parquet"))
     assert len(kept) == len(part.samples) // 8
-    (folder / kept[0].name).write_bytes(b"torn")  # by a power cut, say
+    kept[0].write_bytes(b"torn")  # by a power cut, say
     old = kept[1].stat().st_mtime_ns
-    with pytest.warns(fj.FlexjointWarning, match="samples-00000000.npz is damaged; its samples are computed again"):
+    with pytest.warns(fj.FlexjointWarning, match="000000.parquet is damaged; its samples are computed again"):
         again = study(folder=folder, threads=2)
     assert again.complete and same(whole, again)
     assert kept[1].stat().st_mtime_ns == old, "finished blocks are not computed again"
-    monkeypatch.setattr(module, "simulate", None)
+    monkeypatch.setattr(study_plan.StudyPlan, "run", None)
     assert same(whole, study(folder=folder)), "nothing is left to compute"
 
 
@@ -123,8 +124,8 @@ def test_an_error_in_a_thread_is_the_users(monkeypatch):
             raise fj.InputError("of a thread")
         return original(*arguments)
 
-    original = module.run_block
-    monkeypatch.setattr(module, "run_block", fails)
+    original = study_plan.StudyPlan.run
+    monkeypatch.setattr(study_plan.StudyPlan, "run", fails)
     with pytest.raises(fj.InputError, match="of a thread"):
         study()
 
@@ -180,6 +181,62 @@ def test_another_controller_reference_or_folder_is_refused(tmp_path):
     (tmp_path / "settings.json").unlink()
     with pytest.raises(fj.InputError, match="no folder of samples"):
         study(8, folder=tmp_path)
+
+
+# One sample, the worst ones, and studies without arrays -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [0, 23, 1000])
+def test_a_sample_by_its_number(whole, number):
+    """Also one that the study does not have."""
+    run = whole.sample(number)
+    again = fj.studies.simulate_sample(
+        ROBOT, LAW, MOTION, 0.06, number=number, vary=VARY, seed=7, period=1e-3, check=False
+    )
+    assert np.array_equal(run.q, again.q) and run.q.shape == (61, 2)
+    if number < 40:
+        assert np.array_equal(np.abs(run.error).max(axis=0), whole.largest[number])
+    else:
+        longer = study(8, seed=7)
+        assert not np.array_equal(run.q, longer.sample(0).q)
+
+
+def test_a_study_is_read_back(whole, tmp_path):
+    study(folder=tmp_path)
+    found = fj.studies.read(tmp_path, limit=0.1)
+    assert same(whole, found) and found.robot == whole.robot and found.names == whole.names
+    assert found.step == whole.step and found.limit == 0.1 and found.complete
+    with pytest.raises(fj.InputError, match="read from a store has no controller; call monte_carlo"):
+        found.sample(3)
+    (tmp_path / "robot.toml").unlink()
+    with pytest.raises(fj.InputError, match=r"has no robot.toml, .* give robot="):
+        fj.studies.read(tmp_path)
+    assert same(whole, fj.studies.read(tmp_path, robot=whole.robot))
+    with pytest.raises(fj.InputError, match="holds no study: there is no settings"):
+        fj.studies.read(tmp_path / "blocks")
+
+
+def test_histories_of_the_worst_are_kept(whole, tmp_path):
+    import pandas
+
+    found = study(folder=tmp_path, keep_worst=2)
+    worst = np.argsort(-whole.largest.max(axis=1))[:2]
+    assert found.worst(2).tolist() == worst.tolist()
+    assert sorted(x.name for x in (tmp_path / "worst").iterdir()) == sorted(f"sample-{k:012d}.parquet" for k in worst)
+    frame = pandas.read_parquet(tmp_path / "worst" / f"sample-{worst[0]:012d}.parquet")
+    joint = ROBOT.joints[0].name
+    assert np.array_equal(frame[f"q.{joint} [rad]"], whole.sample(int(worst[0])).q[:, 0])
+
+
+def test_runs_that_diverged_are_the_worst(failing):
+    """Those whose step is too long are left out."""
+    assert set(failing.worst(24)) == set(np.flatnonzero(~failing.integrator_failed))
+
+
+def test_samples_that_are_not_collected(whole, tmp_path):
+    found = study(folder=tmp_path, collect=False)
+    assert found.complete and found.samples.size == 0 and "40 samples, in their store" in repr(found)
+    assert same(whole, fj.studies.read(tmp_path))
 
 
 # Laws of one's own ------------------------------------------------------------------------------------------------
@@ -239,11 +296,10 @@ def own_study(folder, law=LAW, **changes):
     return fj.studies.monte_carlo(ROBOT, law, MOTION, 0.06, **{"samples": 8, **options, **changes})
 
 
-def not_run(*given):
-    *_, store, first, last, _options = given
-    block = {name: np.full(last - first, -1) for name in ARRAYS}
-    store.save(first, block)
-    return block
+def not_run(plan, first, last, check=False):
+    texts = ("diverged", "integrator_failed")
+    block = {name: np.full(last - first, "" if name in texts else -1.0) for name in plan.units}
+    return block | {"sample": np.arange(first, last)}
 
 
 def test_samples_of_another_gain_in_a_closure(tmp_path):
@@ -281,9 +337,9 @@ def test_samples_of_another_gain_in_a_closure(tmp_path):
 )
 def test_another_law_in_the_same_folder(tmp_path, monkeypatch, make, what):
     """The same data goes on, other data under the same name is refused."""
-    monkeypatch.setattr(module, "run_block", not_run)
+    monkeypatch.setattr(study_plan.StudyPlan, "run", not_run)
     first = own_study(tmp_path, **make(50.0))
-    monkeypatch.setattr(module, "run_block", pytest.fail)
+    monkeypatch.setattr(study_plan.StudyPlan, "run", pytest.fail)
     assert same(first, own_study(tmp_path, **make(50.0)))
     with pytest.raises(fj.InputError, match=f"other settings: {what}"):
         own_study(tmp_path, **make(60.0))
@@ -336,7 +392,7 @@ def test_a_law_that_no_setting_describes_is_noticed(tmp_path):
     own_study(tmp_path / "samples", law)
     assert own_study(tmp_path / "samples", law, samples=16).complete
     (tmp_path / "gain.txt").write_text("60")
-    with pytest.raises(fj.InputError, match=r"sample 0 is not reproduced: largest was .* such as a file"):
+    with pytest.raises(fj.InputError, match=r"sample 0 is not reproduced: largest.link1_joint was .* such as a file"):
         own_study(tmp_path / "samples", law, samples=24)
 
 
@@ -374,7 +430,7 @@ def test_what_cannot_be_identified_runs_without_a_folder(tmp_path):
 def failing():
     """Semi-implicit Euler is unstable beyond h = 2/ω."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "ROWS", (8, 8))
+        patch.setattr(loop_setup, "ROWS", (8, 8))
         options = {"vary": {STIFFNESS: "1e3..4e5"}, "period": 1e-3, "check": False, "integrator": "euler"}
         undamped = fj.control.FeedforwardPD(ROBOT, [1.0, 0.0])
         with pytest.warns(fj.FlexjointWarning, match=f"too long for joint '{ROBOT.joints[0].name}' .* of 24 runs"):
@@ -512,6 +568,10 @@ def test_impossible_variations(vary, message):
         ({"limit": 0.0}, "limit is 0.0"),
         ({"free": {"link1.mass": 1.0}}, "no option free; use vary="),
         ({"gains": [1.0]}, "no option gains"),
+        ({"collect": False}, "keep_worst and collect=False need a folder"),
+        ({"keep_worst": 3}, "keep_worst and collect=False need a folder"),
+        ({"keep_worst": -1}, "keep_worst is -1"),
+        ({"block": 0}, "block is 0"),
     ],
 )
 def test_mistakes(changes, message):
@@ -523,7 +583,7 @@ def test_mistakes(changes, message):
 
 def test_settings_say_what_was_run(tmp_path):
     study(8, folder=tmp_path)
-    settings = json.loads((tmp_path / "settings.json").read_text())
+    settings = json.loads((tmp_path / "settings.json").read_text())["settings"]
     assert (
         settings["vary"] == ["*.drive.stiffness=10%", "payload=0..3"]
         and settings["robot"] == ROBOT.digest
