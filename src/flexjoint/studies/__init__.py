@@ -1,4 +1,17 @@
 """Studies of robots that are not known exactly: parameters drawn at random, statistics of errors and failures."""
 
+from .intervals import (
+    Probability as Probability,
+    Quantile as Quantile,
+    probability_interval as probability_interval,
+    quantile_interval as quantile_interval,
+)
 from .monte_carlo import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo
 from .sample_table import SampleTable as SampleTable
+from .summary import (
+    StudySummary as StudySummary,
+    failure_probability as failure_probability,
+    outcomes as outcomes,
+    quantiles as quantiles,
+    summarize as summarize,
+)

@@ -27,6 +27,7 @@ from ..simulation.result import Simulation
 from ..simulation.simulate import simulate
 from ..simulation.step_limit import StepLimits, step_limits, too_long
 from ..types import FloatArray
+from .error_summary import error_summary
 from .identity import described
 from .store import Store, differences
 from .study_plan import StudyPlan
@@ -284,18 +285,7 @@ def run_block(
     sample: dict[str, Any] = {"free": variations.free(values), "seed": plan.seed, "row": np.arange(first, last)}
     run = simulate(variations.robot, plan.controller, plan.reference, plan.duration, **sample, **options)
     longest, stiff = limits(values)
-    errors = np.abs(run.error)
-    place = np.asarray(run.periods, dtype=int)[:, None, None]
-    block = {
-        "parameters": values,
-        "largest": np.nanmax(errors, axis=1),
-        "rms": np.sqrt(np.nanmean(errors**2, axis=1)),
-        "final": np.take_along_axis(errors, place, axis=1)[:, 0],
-        "ended": run.ended,
-        "joint": run.joint,
-        "longest_step": longest,
-        "stiff_joint": stiff,
-    }
+    block = {"parameters": values, **error_summary(run), "longest_step": longest, "stiff_joint": stiff}
     store.save(first, block)
     return block
 

@@ -1,0 +1,22 @@
+"""Tracking errors of a batch of runs in a few numbers per run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..simulation.result import Simulation
+
+ERRORS = ("largest", "rms", "final")
+
+
+def error_summary(run: Simulation) -> dict[str, np.ndarray]:
+    """Largest, root-mean-square and last |q − q_d| per joint, (rows, n), until a run diverged; when and where it did."""
+    errors = np.abs(run.error)
+    place = np.asarray(run.periods, dtype=int)[:, None, None]
+    return {
+        "largest": np.nanmax(errors, axis=1),
+        "rms": np.sqrt(np.nanmean(errors**2, axis=1)),
+        "final": np.take_along_axis(errors, place, axis=1)[:, 0],
+        "ended": run.ended,
+        "joint": run.joint,
+    }
