@@ -15,3 +15,6 @@ from .summary import (
     quantiles as quantiles,
     summarize as summarize,
 )
+from .gain_search import GainSearch as GainSearch, gain_search as gain_search
+from .sobol import SobolIndices as SobolIndices, sobol_indices as sobol_indices
+from .worst_case import WorstCase as WorstCase, worst_case as worst_case

@@ -121,9 +121,7 @@ def samples_needed(level: float, confidence: float = CONFIDENCE) -> int:
     return int(np.ceil(np.log((1 - confidence) / 2) / np.log(level)))
 
 
-def probability_interval(
-    failures: int, samples: int, confidence: float = CONFIDENCE, unknown: int = 0
-) -> Probability:
+def probability_interval(failures: int, samples: int, confidence: float = CONFIDENCE, unknown: int = 0) -> Probability:
     """The probability of a failure from its count, with the interval of Clopper and Pearson.
 
     Args:
@@ -175,4 +173,3 @@ def share(owner: str, what: str, value: Any) -> float:
 def level_text(x: float) -> str:
     """A level as text, such as 95 %."""
     return f"{100 * x:.10g} %"
-
