@@ -1,5 +1,7 @@
 """Studies of robots that are not known exactly: parameters drawn at random, statistics of errors and failures."""
 
+from .confirmation import ConfirmedOutcomes as ConfirmedOutcomes, confirm_outcomes as confirm_outcomes
+from .gain_search import GainSearch as GainSearch, gain_search as gain_search
 from .intervals import (
     Probability as Probability,
     Quantile as Quantile,
@@ -8,6 +10,7 @@ from .intervals import (
 )
 from .monte_carlo import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo
 from .sample_table import SampleTable as SampleTable
+from .sobol import SobolIndices as SobolIndices, sobol_indices as sobol_indices
 from .summary import (
     StudySummary as StudySummary,
     failure_probability as failure_probability,
@@ -15,6 +18,4 @@ from .summary import (
     quantiles as quantiles,
     summarize as summarize,
 )
-from .gain_search import GainSearch as GainSearch, gain_search as gain_search
-from .sobol import SobolIndices as SobolIndices, sobol_indices as sobol_indices
 from .worst_case import WorstCase as WorstCase, worst_case as worst_case

@@ -10,7 +10,7 @@ ERRORS = ("largest", "rms", "final")
 
 
 def error_summary(run: Simulation) -> dict[str, np.ndarray]:
-    """Largest, root-mean-square and last |q − q_d| per joint, (rows, n), until a run diverged; when and where it did."""
+    """Largest, root-mean-square and last |q − q_d| per joint, (rows, n), until the end; when and where it diverged."""
     errors = np.abs(run.error)
     place = np.asarray(run.periods, dtype=int)[:, None, None]
     return {

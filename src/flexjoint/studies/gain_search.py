@@ -201,10 +201,10 @@ def gain_search(
     experiment.warn_of_steps(found[0], "they were left out for all gains")
     rows = [judged(x, level, confidence) for x in found]
     rows += [(np.nan,) * 4] * (len(points) - len(rows))
-    arrays = np.array(rows).T.reshape(4, *(len(x) for x in values.values()))
-    shown_merit = (experiment.merit.name, experiment.merit.unit)
-    lost = int(found[0].unknown.sum())
-    return GainSearch(experiment.plan.variations.robot, *shown_merit, values, level, *arrays, count, lost, confidence)
+    quantile, low, high, failures = np.array(rows).T.reshape(4, *(len(x) for x in values.values()))
+    merit, lost = experiment.merit, int(found[0].unknown.sum())
+    varied, arrays = experiment.plan.variations.robot, (quantile, low, high, failures)
+    return GainSearch(varied, merit.name, merit.unit, values, level, *arrays, count, lost, confidence)
 
 
 def judged(found: Evaluation, level: float | None, confidence: float) -> tuple[float, ...]:

@@ -173,11 +173,12 @@ def sobol_indices(
         if not parts:
             raise
     f = np.concatenate(parts)
-    found_indices = estimate(PickFreeze(f[:, 0], f[:, 1], f[:, 2:]), confidence, seed)
-    shown = (experiment.merit.name, experiment.merit.unit)
-    first, total, first_ends, total_ends, mean, variance = found_indices
-    ends = (first_ends, total_ends, confidence)
-    return SobolIndices(variations.robot, *shown, names, first, total, *ends, mean, variance, len(f), count, f.size)
+    x = estimate(PickFreeze(f[:, 0], f[:, 1], f[:, 2:]), confidence, seed)
+    merit, shares = experiment.merit, (x.first, x.total, x.first_interval, x.total_interval)
+    counts = (len(f), count, f.size)
+    return SobolIndices(
+        variations.robot, merit.name, merit.unit, names, *shares, confidence, x.mean, x.variance, *counts
+    )
 
 
 def indexed(experiment: Experiment, entries: list[str], grouped: bool) -> tuple[tuple[str, ...], list[list[int]]]:

@@ -7,7 +7,7 @@ input i.  With f centred and V its variance,
     total        T_i = E[(f_A − f_ABi)²] / (2 V)           [Jansen]
 
 S_i is the share of the variance that would vanish if input i were known, T_i the share that would remain if all others
-were.  The rows are a Sobol sequence with a random digital shift: whole numbers and their exclusive or, so that they have
+were.  The rows are a Sobol sequence with a random digital shift: whole numbers and their exclusive or, which have
 the same bits on every processor.  Intervals are percentiles of a bootstrap over the base samples; the sequence is more
 even than the independent samples that a bootstrap assumes, so the intervals are wider than they need be.
 """
