@@ -9,6 +9,7 @@ from .intervals import (
     quantile_interval as quantile_interval,
 )
 from .monte_carlo import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo
+from .sample_files import read_samples as read_samples
 from .sample_table import SampleTable as SampleTable
 from .sobol import SobolIndices as SobolIndices, sobol_indices as sobol_indices
 from .summary import (

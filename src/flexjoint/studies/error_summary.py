@@ -20,3 +20,9 @@ def error_summary(run: Simulation) -> dict[str, np.ndarray]:
         "ended": run.ended,
         "joint": run.joint,
     }
+
+
+def merit_text(of: str) -> str:
+    """A figure of merit in words: "largest error of joint1"; a name that is no error stays as it is."""
+    kind, dot, joint = of.partition(".")
+    return f"{kind} error{f' of {joint}' if dot else ''}" if kind in ERRORS else of

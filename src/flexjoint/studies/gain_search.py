@@ -16,6 +16,7 @@ from ..html import table
 from ..results.columns import Column
 from ..robot import Robot
 from ..types import FloatArray
+from .error_summary import merit_text
 from .experiment import Evaluation, Experiment, Progress
 from .intervals import CONFIDENCE, level_text, probability_interval, quantile_interval, share
 
@@ -71,14 +72,22 @@ class GainSearch:
     @property
     def aim(self) -> str:
         """The objective in words."""
-        return "failure probability" if self.level is None else f"{level_text(self.level)} quantile of {self.of}"
+        return (
+            "failure probability"
+            if self.level is None
+            else f"{level_text(self.level)} quantile of the {merit_text(self.of)}"
+        )
+
+    @property
+    def order(self) -> np.ndarray:
+        """Places in the flattened grid, the best gains first; the other number decides among equal objectives."""
+        other = self.quantile if self.level is None else self.failures
+        return np.lexsort([other.ravel(), self.objective.ravel()])  # NaN last
 
     @property
     def place(self) -> tuple[int, ...]:
-        """Place of the best gains in the grid: the smallest objective, then the smaller of the other numbers."""
-        second = self.quantile if self.level is None else self.failures
-        order = np.lexsort([second.ravel(), self.objective.ravel()])  # NaN last
-        return tuple(int(x) for x in np.unravel_index(order[0], self.objective.shape))
+        """Place of the best gains in the grid."""
+        return tuple(int(x) for x in np.unravel_index(self.order[0], self.objective.shape))
 
     @property
     def best(self) -> dict[str, float]:

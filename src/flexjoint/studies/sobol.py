@@ -14,6 +14,7 @@ from ..html import table
 from ..results.columns import Column
 from ..robot import Robot
 from ..types import FloatArray
+from .error_summary import merit_text
 from .experiment import Evaluation, Experiment, Progress, slices
 from .intervals import CONFIDENCE, share
 from .merit import FAILED
@@ -58,9 +59,8 @@ class SobolIndices:
 
     def __repr__(self) -> str:
         k = int(self.total.argmax())
-        return (
-            f"<SobolIndices of {self.of}, {self.runs} runs: {self.names[k]} has a total index of {self.total[k]:.3g}>"
-        )
+        most = f"{self.names[k]} has a total index of {self.total[k]:.3g}"
+        return f"<SobolIndices of the {merit_text(self.of)}, {self.runs} runs: {most}>"
 
     def _repr_html_(self) -> str:
         rows = [[x, *(f"{y[k]:.3f}" for y in (self.first, self.total))] for k, x in enumerate(self.names)]

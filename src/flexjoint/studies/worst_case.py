@@ -15,6 +15,7 @@ from ..results.columns import Column
 from ..robot import Robot
 from ..robot.parameters import robot_parameters
 from ..types import FloatArray
+from .error_summary import merit_text
 from .experiment import Evaluation, Experiment, Progress
 from .global_search import maximize
 
@@ -73,7 +74,7 @@ class WorstCase:
     @property
     def text(self) -> str:
         """What was found, in a line."""
-        found = f"{self.of} {self.value:.4g} {self.unit}".rstrip()
+        found = f"{merit_text(self.of)} {self.value:.4g} {self.unit}".rstrip()
         if self.joint >= 0:
             found = f"{self.robot.joints[self.joint].name} diverged at {self.ended:.3g} s"
         nominal = f"{self.nominal_value:.4g} {self.unit}".rstrip()
