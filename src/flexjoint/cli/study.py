@@ -71,7 +71,10 @@ def summary(
     plot: PlotFile = None,
     report: ReportFile = None,
 ) -> CommandResult:
-    """Show outcomes, failure probability and quantiles of samples, with confidence intervals."""
+    """Show failure probability and quantiles of samples.
+
+    With confidence intervals that hold for every distribution.
+    """
     import flexjoint as fj
 
     from ..python_code import Code, call
@@ -114,9 +117,9 @@ def sobol(
     plot: PlotFile = None,
     report: ReportFile = None,
 ) -> CommandResult:
-    """Show which uncertain parameter decides the error: Sobol indices with confidence intervals.
+    """Show which uncertain parameter decides the error.
 
-    Ctrl-C shows the indices of the samples that are finished.
+    Sobol indices of first order and total, with confidence intervals. Ctrl-C shows the indices of the samples that are finished.
     """
     import flexjoint as fj
 
@@ -153,9 +156,9 @@ def worst(
     plot: PlotFile = None,
     report: ReportFile = None,
 ) -> CommandResult:
-    """Search for the robot with the worst error within the ranges of the variations.
+    """Search for the robot with the worst error.
 
-    Ctrl-C shows the worst robot until then.
+    Within the ranges of the variations. Ctrl-C shows the worst robot until then.
     """
     import flexjoint as fj
 
@@ -200,9 +203,9 @@ def search_gains(
     plot: PlotFile = None,
     report: ReportFile = None,
 ) -> CommandResult:
-    """Find the gains of a grid that are best for uncertain robots.
+    """Find the gains that are best for uncertain robots.
 
-    Ctrl-C shows the gains that were tried until then.
+    All combinations of a grid, with the same robots for each. Ctrl-C shows the gains that were tried until then.
     """
     import math
 

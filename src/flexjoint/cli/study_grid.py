@@ -62,7 +62,7 @@ def values_of(name: str, text: str) -> list[float]:
             raise ValueError
         if not log:
             return np.linspace(low, high, int(count)).tolist()
-        return (np.sign(low) * np.geomspace(abs(low), abs(high), int(count))).round(12).tolist()
+        return [float(f"{np.sign(low) * x:.12g}") for x in np.geomspace(abs(low), abs(high), int(count))]
     except ValueError:
         raise InputError(f"--grid: {name} is {text!r}; give {FORMS}") from None
 

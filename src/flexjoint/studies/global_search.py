@@ -15,7 +15,7 @@ import numpy as np
 
 from ..types import FloatArray
 
-POPULATION = (16, 64)  # points, 4 per dimension
+POPULATION, GENERATIONS = (16, 128), 30  # least and most points, as many as give so many generations
 SHARE = 0.7  # of the evaluations for the population
 LONGEST, SHORTEST = 0.1, 1e-4  # steps of the pattern search
 Function = Callable[[FloatArray], FloatArray]
@@ -83,7 +83,7 @@ def evolve(search: Search, start: FloatArray, keep: int, seed: int) -> None:
     """Differential evolution until `keep` evaluations are left."""
     generator = np.random.Generator(np.random.Philox(key=seed, counter=2 << 128))
     d = start.shape[1]
-    size = max(min(int(np.clip(4 * d, *POPULATION)), search.left), 4)
+    size = int(np.clip((search.left - keep) // GENERATIONS, *POPULATION))
     points = np.vstack([start, generator.random((max(size - len(start), 0), d))])
     values = search(points)
     points = points[: len(values)]
