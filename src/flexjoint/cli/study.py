@@ -18,7 +18,7 @@ from .progress import progress_bar
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 from .standard_output import STREAM, send_csv
-from .study_grid import grid_code, grid_law, grid_values
+from .study_grid import grid_code, grid_law, grid_values, model_code
 from .study_options import (
     Confidence,
     ControllerName,
@@ -42,6 +42,7 @@ from .study_options import (
 )
 
 if TYPE_CHECKING:
+    from ..robot import Robot
     from ..studies import GainSearch, SobolIndices, StudySummary, WorstCase
 
 study = typer.Typer(
@@ -119,7 +120,7 @@ def sobol(
 ) -> CommandResult:
     """Show which uncertain parameter decides the error.
 
-    Sobol indices of first order and total, with confidence intervals. Ctrl-C shows the indices of the samples that are finished.
+    Sobol indices of first order and total, with confidence intervals. Ctrl-C shows those of the finished samples.
     """
     import flexjoint as fj
 
@@ -129,7 +130,7 @@ def sobol(
     law = named_controller(controller, without_gear_losses(robot, "the controller"), gains, poles, period)
     more = {"samples": samples, "grouped": grouped, "confidence": confidence}
     found = performed(fj.studies.sobol_indices, task, law, samples, more)
-    python = task.code("fj.studies.sobol_indices", law_code(law, gains or poles, period), **more)
+    python = task.code("fj.studies.sobol_indices", law_code(law, robot, gains or poles, period), **more)
     result = written(found, sobol_data(found), (output, plot, report), fj.plots.plot_sobol, python)
     return interrupted(result, found.complete, f"after {found.samples} of {found.wanted} base samples")
 
@@ -167,7 +168,7 @@ def worst(
     task = StudyTask.of(robot, trajectory, stiffness, duration, vary, sensor, of=of, **options)
     law = named_controller(controller, without_gear_losses(robot, "the controller"), gains, poles, period)
     found = performed(fj.studies.worst_case, task, law, runs, {"runs": runs})
-    python = task.code("fj.studies.worst_case", law_code(law, gains or poles, period), runs=runs)
+    python = task.code("fj.studies.worst_case", law_code(law, robot, gains or poles, period), runs=runs)
     result = written(found, worst_data(found), (output, plot, report), fj.plots.plot_worst_case, python)
     return interrupted(result, found.complete, f"after {found.runs} of {runs} runs")
 
@@ -221,7 +222,7 @@ def search_gains(
     first = make(**{name: x[0] for name, x in values.items()})
     points = math.prod(len(x) for x in values.values())
     found = performed(fj.studies.gain_search, task, make, points * samples, more, reference=task.reference(first))
-    python = task.code("fj.studies.gain_search", grid_code(controller, values, period), **more)
+    python = task.code("fj.studies.gain_search", grid_code(controller, values, model_code(robot), period), **more)
     result = written(found, gain_data(found, controller), (output, plot, report), fj.plots.plot_gain_search, python)
     paste = f"paste: --controller {controller} {gain_option(controller, found)}"
     result = replace(result, shown=[*result.shown, paste])
@@ -287,10 +288,9 @@ def interrupted(result: CommandResult, complete: bool, after: str) -> CommandRes
     return result if complete else replace(result, code=INTERRUPTED, trouble=f"interrupted {after}")
 
 
-def law_code(law: Any, numbers: str, period: float) -> list[str]:
+def law_code(law: Any, robot: Robot, numbers: str, period: float) -> list[str]:
     """The statement that makes the controller."""
-    model = "robot.without_gear_losses()" if any(law.robot.gear_losses) else "robot"
-    return [f"controller = {controller_code(law, numbers, period, model)}"]
+    return [f"controller = {controller_code(law, numbers, period, model_code(robot))}"]
 
 
 def goal(text: str) -> float | str:

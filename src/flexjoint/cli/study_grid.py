@@ -78,10 +78,15 @@ def grid_law(controller: str, robot: Robot, period: float) -> Callable[..., Cont
     return make
 
 
-def grid_code(controller: str, values: Mapping[str, Any], period: float) -> list[str]:
+def model_code(robot: Robot) -> str:
+    """Python for the robot that the controller knows."""
+    return "robot.without_gear_losses()" if any(robot.gear_losses) else "robot"
+
+
+def grid_code(controller: str, values: Mapping[str, Any], model: str, period: float) -> list[str]:
     """The statement that makes this function."""
     from ..control import REGISTRY
 
     names = ", ".join(values)
-    made = f"fj.control.{REGISTRY[controller].__name__}.from_numbers(robot, [{names}], {period!r})"
+    made = f"fj.control.{REGISTRY[controller].__name__}.from_numbers({model}, [{names}], {period!r})"
     return [f"controller = {Code(f'lambda {names}: {made}')}"]

@@ -83,18 +83,20 @@ def heat_map(axis: Any, search: GainSearch, values: list[FloatArray], others: tu
     """The objective over two gains, one cell per pair."""
     orders = [np.argsort(x) for x in values]
     cells = search.objective[others][np.ix_(*orders)].T
-    picture = axis.imshow(np.where(np.isfinite(cells), cells, np.nan), origin="lower", aspect="auto", cmap="viridis_r")
-    axis.get_figure().colorbar(picture, ax=axis, label=objective_label(search))
+    picture = axis.pcolormesh(np.where(np.isfinite(cells), cells, np.nan), cmap="viridis_r", edgecolors="face")
+    bar = axis.get_figure().colorbar(picture, ax=axis, label=objective_label(search))
+    bar.solids.set_rasterized(False)
     for k, set_ticks in enumerate((axis.set_xticks, axis.set_yticks)):
-        set_ticks(np.arange(len(values[k])), [f"{x:.4g}" for x in values[k][orders[k]]])
+        set_ticks(np.arange(len(values[k])) + 0.5, [f"{x:.4g}" for x in values[k][orders[k]]])
     middle = np.nanmean([*picture.get_clim()])
     for (i, j), x in np.ndenumerate(cells):
         if not np.isfinite(x):
-            axis.text(j, i, "×" if np.isinf(x) else "", ha="center", va="center", color=LIMIT, fontsize=12)
+            axis.text(j + 0.5, i + 0.5, "×" if np.isinf(x) else "", ha="center", va="center", color=LIMIT, fontsize=12)
         elif cells.size <= WRITTEN:
-            axis.text(j, i, f"{x:.3g}", ha="center", va="center", fontsize=8, color="white" if x > middle else "black")
+            colour = "white" if x > middle else "black"
+            axis.text(j + 0.5, i + 0.5, f"{x:.3g}", ha="center", va="center", fontsize=8, color=colour)
     place = [search.place[k] for k, x in enumerate(search.grid.values()) if any(x is y for y in values)]
     column, row = (int(np.flatnonzero(order == k)[0]) for order, k in zip(orders, place))
     from matplotlib.patches import Rectangle
 
-    axis.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=LIMIT, linewidth=2.5))
+    axis.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=LIMIT, linewidth=2.5, clip_on=False))

@@ -51,6 +51,6 @@ def plot_sobol(indices: SobolIndices, path: str | os.PathLike[str] | None = None
     axis.legend(frameon=False, fontsize=9, loc="lower right")
     rest = f"; {len(indices.names) - MOST} more are smaller" if len(indices.names) > MOST else ""
     what = name_text(merit_text(indices.of), 40)
-    title = f"{name_text(indices.robot.name)}: what decides the {what}, {indices.runs} runs{rest}"
+    title = f"{name_text(indices.robot.name)}, {indices.runs} runs{rest}\nwhat decides the {what}"
     axis.set_title(title, loc="left", fontsize=10)
     return write_figure(figure, place)

@@ -7,9 +7,9 @@ input i.  With f centred and V its variance,
     total        T_i = E[(f_A − f_ABi)²] / (2 V)           [Jansen]
 
 S_i is the share of the variance that would vanish if input i were known, T_i the share that would remain if all others
-were.  The rows are a Sobol sequence with a random digital shift: whole numbers and their exclusive or, which have
-the same bits on every processor.  Intervals are percentiles of a bootstrap over the base samples; the sequence is more
-even than the independent samples that a bootstrap assumes, so the intervals are wider than they need be.
+were.  The rows are a scrambled Sobol sequence, computed with whole numbers: it has the same bits on every processor.
+Intervals are percentiles of a bootstrap over the base samples; the sequence is more even than the independent samples
+that a bootstrap assumes, so the intervals are wider than they need be.
 """
 
 from __future__ import annotations
@@ -52,10 +52,23 @@ def base_samples(dimensions: int, seed: int, first: int, last: int) -> tuple[Flo
     sequence = Sobol(2 * dimensions, scramble=False, bits=BITS)
     if first:
         sequence.fast_forward(first)
-    points = np.rint(sequence.random(last - first) * 2.0**BITS).astype(np.uint64)  # exact
-    shift = np.random.Generator(np.random.Philox(key=seed)).integers(2**BITS, size=2 * dimensions, dtype=np.uint64)
-    u = ((points ^ shift).astype(float) + 0.5) / 2.0**BITS
+    points = np.rint(sequence.random(last - first) * 2.0**BITS).astype(np.int64)  # exact
+    u = (scrambled(points, seed).astype(float) + 0.5) / 2.0**BITS
     return u[:, :dimensions], u[:, dimensions:]
+
+
+def scrambled(points: np.ndarray, seed: int) -> np.ndarray:
+    """Points (rows, columns) of BITS bits: a random linear map of the bits per column, and a random shift  [Matousek].
+
+    Bit k goes to bit k and random lower ones, so that the points stay as even as they are; without the map some pairs
+    of columns are uneven in short sequences.
+    """
+    generator = np.random.Generator(np.random.Philox(key=seed))
+    found = np.broadcast_to(generator.integers(2**BITS, size=points.shape[1]), points.shape).copy()
+    for k in range(BITS):
+        column = 2**k + generator.integers(2**k, size=points.shape[1])
+        found ^= np.where((points >> k) & 1, column, 0)
+    return found
 
 
 def mixed_rows(a: FloatArray, b: FloatArray, groups: list[list[int]]) -> FloatArray:
