@@ -52,7 +52,9 @@ def plot_worst_case(worst: WorstCase, path: str | os.PathLike[str] | None = None
     if not np.all(finite):
         first = worst.history[~finite][0, 0]
         search.axvline(first, color=LIMIT, linestyle="--", linewidth=1.0)
-        search.annotate(f"diverges at run {first:g}", (first, 0.5), xycoords=("data", "axes fraction"), rotation=90)
+        search.annotate(
+            f"diverges at run {first:g}", (first, 0.5), xycoords=("data", "axes fraction"), rotation=90, ha="right"
+        )
     if np.isfinite(worst.nominal_value):
         search.axhline(worst.nominal_value, color=GREY, linestyle=":", linewidth=1.2)
         at_right = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}

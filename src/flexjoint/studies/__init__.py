@@ -3,8 +3,8 @@
 from .confirmation import ConfirmedOutcomes as ConfirmedOutcomes, confirm_outcomes as confirm_outcomes
 from .gain_search import GainSearch as GainSearch, gain_search as gain_search
 from .intervals import (
-    Probability as Probability,
-    Quantile as Quantile,
+    ProbabilityEstimate as ProbabilityEstimate,
+    QuantileEstimate as QuantileEstimate,
     probability_interval as probability_interval,
     quantile_interval as quantile_interval,
 )

@@ -21,7 +21,7 @@ from ..errors import InputError
 CONFIDENCE = 0.95
 
 
-class Quantile(NamedTuple):
+class QuantileEstimate(NamedTuple):
     """A quantile with its confidence interval.
 
     Args:
@@ -41,7 +41,7 @@ class Quantile(NamedTuple):
     unknown: int = 0
 
 
-class Probability(NamedTuple):
+class ProbabilityEstimate(NamedTuple):
     """The probability of a failure with its confidence interval.
 
     Args:
@@ -76,7 +76,9 @@ def percent(x: float) -> str:
     return f"{100 * x:.3g} %"
 
 
-def quantile_interval(values: Any, level: float, confidence: float = CONFIDENCE, unknown: Any = None) -> Quantile:
+def quantile_interval(
+    values: Any, level: float, confidence: float = CONFIDENCE, unknown: Any = None
+) -> QuantileEstimate:
     """A quantile of a figure of merit, with its confidence interval by order statistics.
 
     Args:
@@ -103,7 +105,7 @@ def quantile_interval(values: Any, level: float, confidence: float = CONFIDENCE,
     low = below[first - 1] if first else -np.inf
     high = above[last - 1] if last <= x.size else np.inf
     value = above[max(int(np.ceil(p * x.size * (1 - 1e-12))), 1) - 1]
-    return Quantile(p, float(value), float(low), float(high), confidence, x.size, int(lost.sum()))
+    return QuantileEstimate(p, float(value), float(low), float(high), confidence, x.size, int(lost.sum()))
 
 
 def ranks(samples: int, level: float, confidence: float) -> tuple[int, int]:
@@ -121,7 +123,9 @@ def samples_needed(level: float, confidence: float = CONFIDENCE) -> int:
     return int(np.ceil(np.log((1 - confidence) / 2) / np.log(level)))
 
 
-def probability_interval(failures: int, samples: int, confidence: float = CONFIDENCE, unknown: int = 0) -> Probability:
+def probability_interval(
+    failures: int, samples: int, confidence: float = CONFIDENCE, unknown: int = 0
+) -> ProbabilityEstimate:
     """The probability of a failure from its count, with the interval of Clopper and Pearson.
 
     Args:
@@ -144,7 +148,7 @@ def probability_interval(failures: int, samples: int, confidence: float = CONFID
     tail = 1 - confidence
     value = k / (n - lost) if lost < n else np.nan
     low, high = lower_end(k, n, tail / 2), upper_end(k + lost, n, tail / 2)
-    return Probability(value, low, high, upper_end(k + lost, n, tail), confidence, k, n, lost)
+    return ProbabilityEstimate(value, low, high, upper_end(k + lost, n, tail), confidence, k, n, lost)
 
 
 def lower_end(k: int, n: int, tail: float) -> float:

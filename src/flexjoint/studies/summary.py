@@ -10,7 +10,14 @@ import numpy as np
 
 from ..html import table
 from ..results.columns import Column
-from .intervals import CONFIDENCE, Probability, Quantile, level_text, probability_interval, quantile_interval
+from .intervals import (
+    CONFIDENCE,
+    ProbabilityEstimate,
+    QuantileEstimate,
+    level_text,
+    probability_interval,
+    quantile_interval,
+)
 from .sample_columns import CONTROL_FAILED, INTEGRATOR_FAILED, OUTCOMES, SampleColumns
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
@@ -30,7 +37,7 @@ def outcomes(study: Any, limit: float | None = None) -> np.ndarray:
     return SampleColumns.of(study, limit).outcomes
 
 
-def failure_probability(study: Any, limit: float | None = None, confidence: float = CONFIDENCE) -> Probability:
+def failure_probability(study: Any, limit: float | None = None, confidence: float = CONFIDENCE) -> ProbabilityEstimate:
     """Probability that control fails, with an interval that holds for every number of samples (Clopper-Pearson).
 
     Args:
@@ -39,8 +46,8 @@ def failure_probability(study: Any, limit: float | None = None, confidence: floa
         confidence: Of the interval; default 0.95.
 
     Returns:
-        A Probability.  Samples whose integrator failed say nothing about the control: the lower end counts them as
-        passed, the upper end as failed.
+        A ProbabilityEstimate.  Samples whose integrator failed say nothing about the control: the lower end counts them
+        as passed, the upper end as failed.
 
     Raises:
         InputError: The study has no sample, or an argument is out of range.
@@ -55,7 +62,7 @@ def failure_probability(study: Any, limit: float | None = None, confidence: floa
 
 def quantiles(
     study: Any, of: str = "largest", levels: float | Sequence[float] = LEVELS, confidence: float = CONFIDENCE
-) -> list[Quantile]:
+) -> list[QuantileEstimate]:
     """Quantiles of a figure of merit, each with a confidence interval that holds for every distribution.
 
     Args:
@@ -67,8 +74,8 @@ def quantiles(
         confidence: Of each interval; default 0.95.
 
     Returns:
-        A Quantile per level.  Runs that diverged have an infinite error; runs whose integrator failed are unknown: the
-        lower end of an interval counts them as small, the estimate and the upper end as infinite.
+        A QuantileEstimate per level.  Runs that diverged have an infinite error; runs whose integrator failed are
+        unknown: the lower end of an interval counts them as small, the estimate and the upper end as infinite.
 
     Raises:
         InputError: There is no such figure of merit, or an argument is out of range.
@@ -98,8 +105,8 @@ class StudySummary:
 
     samples: int
     outcomes: dict[str, int]
-    failures: Probability
-    quantiles: dict[str, list[Quantile]]
+    failures: ProbabilityEstimate
+    quantiles: dict[str, list[QuantileEstimate]]
     units: dict[str, str]
     limit: float | None
 
@@ -111,7 +118,7 @@ class StudySummary:
         return table(rows, ["of", "level", "quantile", "low", "high"], caption=f"failures: {self.failures}")
 
     @property
-    def rows(self) -> list[tuple[str, Quantile]]:
+    def rows(self) -> list[tuple[str, QuantileEstimate]]:
         """Every quantile with the name of its figure of merit."""
         return [(of, x) for of, found in self.quantiles.items() for x in found]
 
