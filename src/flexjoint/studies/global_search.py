@@ -58,19 +58,19 @@ class Search:
         return values
 
 
-def maximize(function: Function, start: FloatArray, evaluations: int, seed: int) -> Found:
+def maximize(function: Function, dimensions: int, evaluations: int, seed: int) -> Found:
     """The largest value of a function on the unit cube.
 
     Args:
         function: From points (m, d) to values (m,); -inf where a point is not allowed.
-        start: First points (k, d), the rest is drawn at random.
+        dimensions: d.
         evaluations: Of the function, at most.
         seed: Of the random numbers.
     """
     search = Search(function, evaluations)
     interrupted = False
     try:
-        evolve(search, start, evaluations - int(SHARE * evaluations), seed)
+        evolve(search, dimensions, evaluations - int(SHARE * evaluations), seed)
         refine(search)
     except KeyboardInterrupt:
         interrupted = True
@@ -79,12 +79,11 @@ def maximize(function: Function, start: FloatArray, evaluations: int, seed: int)
     return Found(search.point, search.value, np.array(search.history), interrupted)
 
 
-def evolve(search: Search, start: FloatArray, keep: int, seed: int) -> None:
+def evolve(search: Search, d: int, keep: int, seed: int) -> None:
     """Differential evolution until `keep` evaluations are left."""
     generator = np.random.Generator(np.random.Philox(key=seed, counter=2 << 128))
-    d = start.shape[1]
     size = int(np.clip((search.left - keep) // GENERATIONS, *POPULATION))
-    points = np.vstack([start, generator.random((max(size - len(start), 0), d))])
+    points = generator.random((size, d))
     values = search(points)
     points = points[: len(values)]
     while search.left - len(points) >= keep and len(points) >= 4:

@@ -168,29 +168,26 @@ def worst_case(
     variations = experiment.plan.variations
     low, high = variations.ends
     nominal = np.concatenate([np.ravel(x.value) for x in variations.parameters])
-    evaluations: list[Evaluation] = []
-
-    def values_at(u: FloatArray) -> FloatArray:
-        return np.asarray(np.clip(low + u * (high - low), low, high))
+    ours = experiment.run(nominal[None], check=True, progress=progress)
+    tried: list[tuple[FloatArray, Evaluation]] = []
 
     def scores(u: FloatArray) -> FloatArray:
-        found = experiment.run(values_at(u), check=not evaluations, progress=progress)
-        evaluations.append(found)
-        return score(found)
+        values = np.clip(low + u * (high - low), low, high)
+        tried.append((values, experiment.run(values, progress=progress)))
+        return score(tried[-1][1])
 
-    first = np.clip((nominal - low) / (high - low), 0.0, 1.0)[None]
-    found = maximize(scores, first, count, seed)
-    every = Evaluation(*map(np.concatenate, zip(*evaluations)))
+    found = maximize(scores, len(nominal), count - 1, seed)
+    every = Evaluation(*map(np.concatenate, zip(*(x for _, x in tried))))
     experiment.warn_of_steps(every, "they were left out of the search")
     if found.value == -np.inf:
         raise InputError(f"{OWNER}: {experiment.too_long(every)}")
     k = int(np.argmax(score(every)))
-    history = found.history.copy()
+    history = np.add(found.history, [1.0, 0.0])  # the nominal robot came first
     history[history[:, 1] >= DIVERGED, 1] = np.inf
     return WorstCase(
         variations.robot, experiment.merit.name, experiment.merit.unit, variations.names,
-        values_at(found.point[None])[0], nominal, low, high, float(every.merit[k]), float(every.merit[0]),
-        int(every.joint[k]), float(every.ended[k]), history, every.merit.size, int(every.unknown.sum()),
+        np.concatenate([x for x, _ in tried])[k], nominal, low, high, float(every.merit[k]), float(ours.merit[0]),
+        int(every.joint[k]), float(every.ended[k]), history, 1 + every.merit.size, int(every.unknown.sum()),
         not found.interrupted, experiment.plan.seed,
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ def ripples(u):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_largest_of_many_maxima(seed):
-    found = maximize(ripples, np.full((1, 3), 0.5), 3000, seed)
+    found = maximize(ripples, 3, 3000, seed)
     assert np.allclose(found.point, [0.7, 0.2, 0.45], atol=1e-3) and found.value > -1e-3
     random = ripples(np.random.default_rng(seed).random((3000, 3))).max()
     assert random < -0.5
@@ -38,16 +38,16 @@ def test_the_largest_of_many_maxima(seed):
 
 def test_a_corner_of_many_dimensions_is_found_exactly():
     signs = np.where(np.arange(12) % 3 == 0, -1.0, 1.0)
-    found = maximize(lambda u: (u @ signs) + 0.1 * np.prod(u + 1, axis=1), np.full((1, 12), 0.5), 1500, 1)
+    found = maximize(lambda u: (u @ signs) + 0.1 * np.prod(u + 1, axis=1), 12, 1500, 1)
     assert np.array_equal(found.point[signs > 0], np.ones(8))
-    assert maximize(lambda u: u @ signs, np.full((1, 12), 0.5), 1500, 1).point.tolist() == (signs > 0).tolist()
+    assert maximize(lambda u: u @ signs, 12, 1500, 1).point.tolist() == (signs > 0).tolist()
 
 
 def test_points_that_are_not_allowed_and_short_searches():
-    found = maximize(lambda u: np.where(u[:, 0] > 0.6, -np.inf, u[:, 0]), np.zeros((1, 2)), 600, 0)
+    found = maximize(lambda u: np.where(u[:, 0] > 0.6, -np.inf, u[:, 0]), 2, 600, 0)
     assert 0.59 < found.point[0] <= 0.6
     for evaluations in (1, 3, 17):
-        assert maximize(lambda u: u[:, 0], np.zeros((1, 2)), evaluations, 0).history[-1, 0] <= evaluations
+        assert maximize(lambda u: u[:, 0], 2, evaluations, 0).history[-1, 0] <= evaluations
 
 
 # Worst case -------------------------------------------------------------------------------------------------------
@@ -62,6 +62,12 @@ def test_the_worst_robot_is_the_heaviest_on_the_softest_spring(worst):
     assert worst.parameters.tolist() == [3.0, pytest.approx(0.7 * STIFFNESS, rel=1e-15)]
     assert worst.value == pytest.approx(sag(3.0, 0.7 * STIFFNESS), rel=1e-4)
     assert worst.nominal_value == pytest.approx(0.0, abs=1e-12) and worst.complete and worst.runs <= 200
+
+
+def test_the_nominal_robot_may_lie_outside_the_ranges():
+    found = fj.studies.worst_case(ROBOT, LAW, GOAL, 2.0, runs=24, **OPTIONS | {"vary": {"load.mass": "3..4"}})
+    assert found.nominal_value == pytest.approx(0.0, abs=1e-12) and found.nominal.tolist() == [2.0]
+    assert found.value == pytest.approx(sag(4.0, STIFFNESS), rel=1e-4) and found.runs <= 24
 
 
 def test_the_worst_robot_is_worse_than_any_of_as_many_random_ones(worst):
@@ -86,11 +92,11 @@ def test_the_seed_decides_and_ctrl_c_keeps_the_worst_so_far(worst):
 
     def interrupt(runs):
         done.append(runs)
-        if len(done) == 2:
+        if len(done) == 3:  # the nominal robot, a generation, another
             signal.raise_signal(signal.SIGINT)
 
     part = fj.studies.worst_case(ROBOT, LAW, GOAL, 2.0, runs=200, seed=3, **OPTIONS, progress=interrupt)
-    assert not part.complete and part.runs == done[0] and part.value == worst.history[0, 1]
+    assert not part.complete and part.runs == sum(done[:2]) and part.value == worst.history[0, 1]
 
 
 def test_a_robot_that_diverges_is_the_worst():
