@@ -1,8 +1,9 @@
 """Tells samples whose integrator failed from samples whose control failed, by simulating them again with shorter steps.
 
 The period of the controller stays, so what a shorter step changes is the integrator's doing.  The step is halved until
-two steps in succession agree whether the sample fails; neither may exceed half the stability limit of the linearized
-robot.  What they agree on is what the robot does:
+it passes twice in succession, or fails four times: a step that is far too long, for a stiff contact say, fails at its
+half too.  None of these steps may exceed half the stability limit of the linearized robot.  What they agree on is what
+the robot does:
 
 | the study says | shorter steps say | outcome |
 |---|---|---|
@@ -10,7 +11,7 @@ robot.  What they agree on is what the robot does:
 | failed | passed | integrator failed |
 | passed | failed | integrator failed |
 | the step was too long | anything | integrator failed |
-| anything | the model gives no finite number, or no two agree | integrator failed, unknown what the robot does |
+| anything | the model gives no finite number, or they do not agree | integrator failed, unknown what the robot does |
 
 A model that gives no finite number: a state of less than `CALM` left all bounds within one period, though its torque
 was at most `SUDDEN` times what it had been.  Control that fails grows first.
@@ -42,6 +43,7 @@ CALM = 1e3  # rad, m, rad/s, m/s
 SUDDEN = 100
 SURE = 0.5  # of the longest stable step
 UNKNOWN, GOOD, BAD, NO_NUMBER = -1, 0, 1, 2  # what a run says of its sample
+AGREEING = np.array([1, 3, 0, 0])  # halvings that must agree with the run before, by what they say
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,11 +157,13 @@ def confirm_outcomes(
     refined, first = np.ones(says.size, dtype=int), first_factors(study)
     pending, factor = suspects, 2
     decided = np.isin(np.arange(says.size), suspects, invert=True)
+    agreed = np.zeros(says.size, dtype=int)  # how often in succession
     while pending.size and factor <= finest:
         rows = pending[first[pending] <= factor]
         if rows.size:
             found = trial.run(rows, factor)
-            decided[rows] = (found.says == says[rows]) | (found.says == NO_NUMBER)
+            agreed[rows] = np.where(found.says == says[rows], agreed[rows] + 1, 0)
+            decided[rows] = agreed[rows] >= AGREEING[found.says]
             says[rows], refined[rows] = found.says, factor
             for name, x in found.errors.items():
                 errors[name][rows] = x
@@ -189,7 +193,7 @@ def reasons(study: MonteCarlo, original: np.ndarray, says: np.ndarray, decided: 
         elif stiff >= 0:
             text = f"step too long for {joints[stiff].name}: stable up to {study.longest_step[k]:.3g} s"
         elif not decided[k]:
-            text = "no two steps agree"
+            text = "shorter steps do not agree"
         elif before != now:
             text = f"{verb} only with this step" if before == BAD else "fails with a shorter step"
         else:

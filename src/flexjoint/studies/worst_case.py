@@ -20,7 +20,7 @@ from .experiment import Evaluation, Experiment, Progress
 from .global_search import maximize
 
 OWNER = "worst_case"
-DIVERGED = 1e200  # above every figure of merit; the sooner a run diverges, the worse it is
+DIVERGED = 1e200  # divided by 1 + time in s: above every figure of merit, and the sooner the worse
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,7 +183,7 @@ def worst_case(
         raise InputError(f"{OWNER}: {experiment.too_long(every)}")
     k = int(np.argmax(score(every)))
     history = np.add(found.history, [1.0, 0.0])  # the nominal robot came first
-    history[history[:, 1] >= DIVERGED, 1] = np.inf
+    history[history[:, 1] > np.sqrt(DIVERGED), 1] = np.inf
     return WorstCase(
         variations.robot, experiment.merit.name, experiment.merit.unit, variations.names,
         np.concatenate([x for x, _ in tried])[k], nominal, low, high, float(every.merit[k]), float(ours.merit[0]),
@@ -194,6 +194,5 @@ def worst_case(
 
 def score(found: Evaluation) -> FloatArray:
     """What the search makes large: the figure of merit, more if a run diverged early, -inf if its step is too long."""
-    ended = np.max(found.ended, initial=1.0)
-    diverged = found.joint >= 0
-    return np.where(found.unknown, -np.inf, np.where(diverged, DIVERGED * (2 - found.ended / ended), found.merit))
+    value = np.where(found.joint >= 0, DIVERGED / (1 + found.ended), found.merit)
+    return np.where(found.unknown, -np.inf, value)

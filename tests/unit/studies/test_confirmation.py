@@ -29,6 +29,9 @@ def test_a_step_beyond_the_linear_limit(tmp_path):
     assert np.all(found.outcome[5e-3 * undamped < 1.6] != INTEGRATOR)
     assert set(found.outcome) == {PASSED, CONTROL, INTEGRATOR}
     assert np.array_equal(found.outcome, fj.studies.outcomes(study))
+    stiff = study.integrator_failed & (found.robot_fails == 0)
+    first = 2 ** np.ceil(np.log2(2 * 5e-3 / study.longest_step[stiff]))  # half the longest stable step
+    assert np.array_equal(found.refined[stiff], 2 * first), "two stable steps agree"
     exact = fj.studies.monte_carlo(
         ROBOT, LAW, GOAL, 0.1, samples=40, vary=vary, limit=limit, **{**options, "substeps": 64}
     )
@@ -52,23 +55,23 @@ def test_control_that_fails_is_confirmed():
     vary = {"load.mass": "10%"}
     study = fj.studies.monte_carlo(ROBOT, away, GOAL, 0.3, samples=8, vary=vary, **OPTIONS)
     found = fj.studies.confirm_outcomes(study, away, GOAL, 0.3, **OPTIONS)
-    assert set(found.outcome) == {CONTROL} and set(found.reason) == {"rope diverges"} and set(found.refined) == {2}
+    assert set(found.outcome) == {CONTROL} and set(found.reason) == {"rope diverges"} and set(found.refined) == {8}
 
 
-def floor(t, state):
-    """A stiff floor below 0.29 m, which the linear limit at rest on 0.3 m does not know."""
-    depth = ca.fmax(0.29 - state.q[0], 0)
-    return {"load": [0, 0, 3e6 * depth, 0, 0, 0]}
+def floor(stiffness):
+    """A floor below 0.29 m, which the linear limit at rest on 0.3 m does not know."""
+    return lambda t, state: {"load": [0, 0, stiffness * ca.fmax(0.29 - state.q[0], 0), 0, 0, 0]}
 
 
 def test_a_contact_that_the_linear_limit_does_not_know():
-    """h = 5 ms, ω = √(3e6/m): h ω = 4 to 8 on the floor, where Runge-Kutta is stable up to 2.83; an eighth of it is."""
-    vary = {"load.mass": "5..9"}
-    study = fj.studies.monte_carlo(ROBOT, LAW, GOAL, 0.5, samples=8, vary=vary, contact=floor, limit=0.05, **OPTIONS)
+    """ω = √(3e7/m): h ω = 9 to 12 on the floor, Runge-Kutta is stable up to 2.83: half the step fails too."""
+    vary, stiff = {"load.mass": "5..9"}, floor(3e7)
+    study = fj.studies.monte_carlo(ROBOT, LAW, GOAL, 0.5, samples=8, vary=vary, contact=stiff, limit=0.05, **OPTIONS)
     assert study.failed.any() and not study.integrator_failed.any()
     assert CONTROL in fj.studies.outcomes(study), "by the linear limit alone"
-    found = fj.studies.confirm_outcomes(study, LAW, GOAL, 0.5, contact=floor, **OPTIONS)
+    found = fj.studies.confirm_outcomes(study, LAW, GOAL, 0.5, contact=stiff, **OPTIONS)
     assert set(found.outcome[study.failed]) == {INTEGRATOR} and not np.any(found.robot_fails == 1)
+    assert np.all(found.refined[study.failed] >= 8)
     assert all("only with this step" in x for x in found.reason[study.failed])
 
 
