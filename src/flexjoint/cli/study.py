@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..studies import GainSearch, SobolIndices, StudySummary, WorstCase
 
 study = typer.Typer(
-    help="Robots that are not known exactly: statistics, sensitivities, worst cases, gains.",
+    help="Statistics, sensitivities, worst cases and gains.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
