@@ -19,7 +19,7 @@ from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 from .standard_output import STREAM, send_csv
 from .study_grid import grid_code, grid_law, grid_values, model_code
-from .study_options import (
+from .study_task import (
     Confidence,
     ControllerName,
     Duration,
