@@ -23,22 +23,22 @@ def law(K_P, K_D):
 
 
 first = law(400.0, 40.0)
-study = fj.studies.monte_carlo(robot, first, motion, 0.6, samples=400, limit=0.08, **options)
+study = fj.studies.monte_carlo(robot, first, motion, 0.6, samples=200, limit=0.08, **options)
 summary = fj.studies.summarize(study)
 print(f"failures with K_P = 400: {summary.failures}")
 
-indices = fj.studies.sobol_indices(robot, first, motion, 0.6, samples=256, **options)
+indices = fj.studies.sobol_indices(robot, first, motion, 0.6, samples=128, **options)
 print(f"{indices.names[indices.total.argmax()]} decides: total index {indices.total.max():.2f}")
 
-worst = fj.studies.worst_case(robot, first, motion, 0.6, runs=400, **options)
+worst = fj.studies.worst_case(robot, first, motion, 0.6, runs=200, **options)
 print(f"worst robot: {worst.text}")
 
 grid = {"K_P": [100.0, 200.0, 400.0, 800.0, 1600.0, 3200.0], "K_D": [10.0, 20.0, 40.0, 80.0]}
-search = fj.studies.gain_search(robot, law, motion, 0.6, grid=grid, samples=100, limit=0.08, **options)
+search = fj.studies.gain_search(robot, law, motion, 0.6, grid=grid, samples=60, limit=0.08, **options)
 print(f"best gains: {search.paste}: {search.text}")
 fj.results.write_table(search, folder / "gains.csv")
 
-again = fj.studies.monte_carlo(robot, law(**search.best), motion, 0.6, samples=400, limit=0.08, **options | {"seed": 2})
+again = fj.studies.monte_carlo(robot, law(**search.best), motion, 0.6, samples=200, limit=0.08, **options | {"seed": 2})
 print(f"failures with them, other samples: {fj.studies.failure_probability(again)}")
 
 figure = Figure(figsize=(11.0, 8.0), layout="constrained")
@@ -52,7 +52,7 @@ axes[0, 0].legend(frameon=False)
 axes[0, 0].grid(alpha=0.3)
 fj.plots.plot_sobol(indices, ax=axes[0, 1])
 axes[1, 0].step(*worst.history.T, where="post", color="#B00020", label="worst-case search")
-axes[1, 0].axhline(study.largest.max(), color="#555555", linestyle=":", label="worst of 400 random robots")
+axes[1, 0].axhline(study.largest.max(), color="#555555", linestyle=":", label="worst of 200 random robots")
 axes[1, 0].set(xlabel="runs", ylabel="worst error so far, rad")
 axes[1, 0].legend(frameon=False)
 axes[1, 0].grid(alpha=0.3)
