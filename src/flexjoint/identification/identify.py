@@ -111,7 +111,7 @@ def identify(
     worn = gear_losses(robot, parts, chosen, given)
     notes += map(str, worn)
     search = ModelSearch(robot, parts, chosen, motors, sensors, held, delay)
-    circular = {i for i in np.flatnonzero(robot.elastic) if any(circular_stiffness(x, i) is not None for x in given)}
+    circular = {i for i in range(robot.n) if robot.elastic[i] and any(circular_stiffness(x, i) for x in given)}
     found = search.run(friction, spring, given, {x.joint for x in worn} | circular, notes)
     what, parts, held = found.equations[0].unknowns, [x.recording for x in found.equations], found.equations[0].held
     result = found.fit

@@ -7,6 +7,7 @@ from . import (
     linear_models as linear_models,
     motor_tables as motor_tables,
     records as records,
+    robustness as robustness,
     rotor_models as rotor_models,
     simulations as simulations,
     studies as studies,

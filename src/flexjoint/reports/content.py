@@ -43,7 +43,8 @@ def content_of(result: Any) -> Content:
 
     Args:
         result: A MotorTable, StiffnessTable, Simulation, MonteCarlo, DetectionReport, Identification, RotorComparison,
-            LinearModel, LoopGain, RecordAssessment or ResidualVibration.
+            LinearModel, LoopGain, RecordAssessment, ResidualVibration, StudySummary, SobolIndices, WorstCase or
+            GainSearch.
 
     Returns:
         A Content.
@@ -55,7 +56,8 @@ def content_of(result: Any) -> Content:
     """
     raise InputError(
         f"write_report: result is {shown_value(result)}; give what motor_table, simulate, monte_carlo, detect, "
-        "identify, compare_rotor_models, linearize, loop_gain, assess_record or residual_vibration returns"
+        "identify, compare_rotor_models, linearize, loop_gain, assess_record, residual_vibration, summarize, "
+        "sobol_indices, worst_case or gain_search returns"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..plots.figures import shown_units
 from ..plots.monte_carlo import plot_monte_carlo
-from ..studies import MonteCarlo
+from ..studies import MonteCarlo, failure_probability
 from ..studies.monte_carlo import LEVELS
 from ..tables import Table
 from .content import Content, content_of
@@ -43,6 +43,7 @@ def study_text(study: MonteCarlo) -> list[str | Table]:
         for i, (joint, unit, factor) in enumerate(zip(study.robot.joints, *shown_units(study.robot)))
     ]
     found.append(Table(["joint", *headings], rows, "share of runs whose largest error is below", numbers=headings))
+    found.append(f"probability that control fails: {failure_probability(study)}")
     if failed.size:
         found.append(failure_table(study, failed[:SHOWN].tolist()))
     if failed.size > SHOWN:

@@ -57,9 +57,7 @@ class LoopSetup:
     @cached_property
     def rows(self) -> int:
         """Runs per batch that fit into memory."""
-        least, most = ROWS
-        numbers = 2 * self.robot.n + 3 * self.robot.motor_count
-        return int(np.clip(MEMORY // (self.steps * numbers * 8), least, most)) // least * least
+        return batch_rows(self.robot, self.steps)
 
     @cached_property
     def plant(self) -> ClosedLoop:
@@ -99,3 +97,10 @@ class LoopSetup:
         options = {**self.options, **batch, "check": check}
         run = simulate(self.robot, self.controller, self.reference, self.duration, **options)
         return error_arrays(run, step_limits(self.plant, names, values, self.poses))
+
+
+def batch_rows(robot: Robot, steps: int) -> int:
+    """Runs of so many periods per batch that fit into memory."""
+    least, most = ROWS
+    numbers = 2 * robot.n + 3 * robot.motor_count
+    return int(np.clip(MEMORY // (steps * numbers * 8), least, most)) // least * least

@@ -244,7 +244,7 @@ def monte_carlo(
         >>> fj.studies.monte_carlo(robot, law, motion, samples=8, vary={"payload": "0..1"}).samples.size
         8
     """
-    plan = study_plan(robot, controller, reference, duration, vary, seed, options)
+    plan = study_plan("monte_carlo", robot, controller, reference, duration, vary, seed, options)
     whole("monte_carlo", "samples", samples, least=1)
     whole("monte_carlo", "keep_worst", keep_worst, least=0)
     if limit is not None:
@@ -286,6 +286,7 @@ def monte_carlo(
 
 
 def study_plan(
+    owner: str,
     robot: Robot,
     controller: Any,
     reference: Any,
@@ -294,15 +295,15 @@ def study_plan(
     seed: int,
     options: Mapping[str, Any],
 ) -> StudyPlan:
-    """The plan of a study, with checked arguments."""
+    """The plan of a study, with checked arguments of a function called `owner`."""
     if isinstance(innermost(controller), OpenLoop):
-        raise InputError("monte_carlo: OpenLoop follows no reference, so there is no tracking error")
-    seed = int(whole("monte_carlo", "seed", seed, least=0))
+        raise InputError(f"{owner}: OpenLoop follows no reference, so there is no tracking error")
+    seed = int(whole(owner, "seed", seed, least=0))
     for name, remedy in (("free", "use vary="), ("gains", "give them to the controller"), ("row", "leave it out")):
         if name in options:
-            raise InputError(f"monte_carlo has no option {name}; {remedy}")
+            raise InputError(f"{owner} has no option {name}; {remedy}")
     if isinstance(options.get("start"), Simulation):
-        raise InputError("monte_carlo: start must be a JointState, such as simulation.last")
+        raise InputError(f"{owner}: start must be a JointState, such as simulation.last")
     return StudyPlan(robot, controller, reference, duration, vary, seed, options)
 
 

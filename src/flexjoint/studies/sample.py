@@ -44,5 +44,5 @@ def simulate_sample(
         >>> fj.studies.simulate_sample(robot, law, motion, number=5, vary={"payload": "0..1"}).q.shape
         (51, 3)
     """
-    plan = study_plan(robot, controller, reference, duration, vary, seed, options)
+    plan = study_plan("simulate_sample", robot, controller, reference, duration, vary, seed, options)
     return plan.sample(int(whole("simulate_sample", "number", number, least=0)))

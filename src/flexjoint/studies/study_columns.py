@@ -13,8 +13,8 @@ from ..robot.parameters import robot_parameters
 from ..simulation.result import Simulation
 from ..simulation.step_limit import StepLimits
 from .block_files import Block
+from .error_summary import ERRORS, error_summary
 
-ERRORS = ("largest", "rms", "final")  # errors |q − q_d| of a joint: largest, root mean square, at the end
 ENDINGS = {"ended": "s", "diverged": "", "integrator_failed": "", "longest_step": "s"}
 
 TEXTS = ("diverged", "integrator_failed")  # names of joints
@@ -22,20 +22,9 @@ TEXTS = ("diverged", "integrator_failed")  # names of joints
 
 def error_arrays(run: Simulation, limits: StepLimits) -> dict[str, np.ndarray]:
     """Errors and endings of a batch of runs, as the fields of `MonteCarlo`; a run without a batch counts for all."""
-    rows = limits.joint.size
-    errors = np.abs(run.error)
-    errors = np.broadcast_to(errors, (rows, *errors.shape[-2:]))
-    periods, ended, joint = (np.broadcast_to(x, rows) for x in (run.periods, run.ended, run.joint))
-    place = periods.astype(int)[:, None, None]
-    return {
-        "largest": np.nanmax(errors, axis=1),
-        "rms": np.sqrt(np.nanmean(errors**2, axis=1)),
-        "final": np.take_along_axis(errors, place, axis=1)[:, 0],
-        "ended": ended,
-        "joint": joint,
-        "longest_step": limits.longest,
-        "stiff_joint": limits.joint,
-    }
+    found = error_summary(run)
+    found = {name: np.broadcast_to(x, (limits.joint.size, *x.shape[1:])) for name, x in found.items()}
+    return found | {"longest_step": limits.longest, "stiff_joint": limits.joint}
 
 
 def error_columns(robot: Robot, arrays: dict[str, Any]) -> Block:

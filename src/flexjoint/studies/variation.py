@@ -124,12 +124,24 @@ class Variations(NamedTuple):
 
     def draw(self, seed: int, first: int, last: int) -> FloatArray:
         """Parameters of samples first, ..., last − 1, one row per sample."""
-        nominal = [np.ravel(parameter.value) for parameter in self.parameters]
-        u = np.empty((last - first, sum(x.size for x in nominal)))
+        u = np.empty((last - first, len(self.names)))
         for row, sample in zip(u, range(first, last)):
             np.random.Generator(np.random.Philox(key=seed, counter=sample << 128)).random(out=row)
+        return self.values(u)
+
+    def values(self, u: FloatArray) -> FloatArray:
+        """Parameters whose distributions are below them with the probabilities u in (0, 1), (rows, numbers)."""
+        nominal = [np.ravel(parameter.value) for parameter in self.parameters]
         parts = np.split(u, np.cumsum([x.size for x in nominal])[:-1], axis=1)
         return np.hstack([each.values(x, value) for each, x, value in zip(self.spreads, parts, nominal)])
+
+    @property
+    def ends(self) -> FloatArray:
+        """Least and largest value of every number, (2, numbers)."""
+        pairs = [
+            each.ends(x) for each, parameter in zip(self.spreads, self.parameters) for x in parameter.numbers.values()
+        ]
+        return np.array(pairs).T
 
     def free(self, values: FloatArray) -> dict[str, FloatArray]:
         """Rows of parameters as `simulate` takes them, by path."""

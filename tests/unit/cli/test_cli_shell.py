@@ -33,6 +33,12 @@ ROTORS = ["rotors", "hua_3r", STEP, "--samples", "20"]
 STUDIO = ["studio", "hua_3r", "--controller", "motor_pd", "--gains", "100,20", "--period", "0.02", "--no-browser"]
 STUDIO += ["--duration", "0.1"]
 PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"
+LAWLESS = ["hua_3r", "--controller", "motor_pd", "--trajectory", MOTION, "--vary", "payload=0..3"]
+UNCERTAIN = {
+    "sobol": ["study", "sobol", *LAWLESS, "--gains", "400,40", "--samples", "8"],
+    "worst": ["study", "worst", *LAWLESS, "--gains", "400,40", "--runs", "16"],
+    "gains": ["study", "gains", *LAWLESS, "--grid", "K_P=400", "--grid", "K_D=40,80", "--samples", "8"],
+}
 STUDY = ["--samples", "8", "--vary", "payload=0..3", "--limit", "0.001"]
 
 
@@ -68,6 +74,7 @@ def files(tmp_path_factory):
     np.savetxt(folder / "record.csv", table[:, :3], delimiter=",")
     np.savetxt(folder / "log.csv", table, delimiter=",", header=",".join(["t", *names]), comments="")
     write_identified(folder, robot)
+    (folder / "samples.csv").write_text(f"largest.{LONG} [rad],diverged\n" + "0.1,\n0.2,\n" * 40)
     return folder
 
 
@@ -109,6 +116,10 @@ def commands(files):
         "rotors": (ROTORS, ["joint3", "complete", "speed^", "errs by up to"]),
         "simulate": (PD, joints),
         "simulate many": ([*PD, *STUDY], [*joints, "payload.mass", "failed"]),
+        "study summary": (["study", "summary", files / "samples.csv"], [LONG, "passed", "95", "confidence"]),
+        "study sobol": ([*UNCERTAIN["sobol"]], ["payload.mass", "total", "base"]),
+        "study worst": ([*UNCERTAIN["worst"]], ["payload.mass", "nominal", "free={'payload.mass':"]),
+        "study gains": ([*UNCERTAIN["gains"]], ["K_P", "quantile_95", "--gains=400,"]),
         "detect": (
             ["detect", files / "long.toml", files / "log.csv", "--threshold", "1"],
             [long[1], f"link2_{LONG}", "load", "at"],

@@ -50,6 +50,34 @@ def study(robot):
     return fj.studies.MonteCarlo(robot, ("link1.mass",), **arrays, samples=np.arange(8), wanted=8, step=1e-3)
 
 
+def uncertain_names(robot):
+    return tuple(f"{joint.name}.drive.stiffness" for joint in robot.joints)
+
+
+def sobol(robot):
+    x, names = np.linspace(0.5, 0.0, robot.n), uncertain_names(robot)
+    ends = np.stack([x - 0.1, x + 0.1], axis=1)
+    return fj.studies.SobolIndices(robot, "largest", "rad", names, x, x, ends, ends, 0.95, 0.1, 0.01, 64, 64, 999)
+
+
+def worst(robot):
+    x, names = np.full(robot.n, 1.0), uncertain_names(robot)
+    history = np.array([[16.0, 0.01], [32.0, 0.02], [48.0, np.inf]])
+    rest = (0.1, 0.01, 0, 0.5, history, 48, 0, True, 0)
+    return fj.studies.WorstCase(robot, "largest", "rad", names, 1.2 * x, x, 0.8 * x, 1.5 * x, *rest)
+
+
+def gains(robot):
+    grid = {name: np.array([1.0, 2.0, 4.0]) for name in ("K_P", robot.joints[0].name)}
+    z = np.arange(9.0).reshape(3, 3)
+    return fj.studies.GainSearch(robot, "largest", "rad", grid, 0.95, z, z - 1, z + 1, z / 9, 50, 0, 0.95)
+
+
+def summary(robot):
+    columns = {f"largest.{joint.name}": np.arange(1.0, 101.0) for joint in robot.joints}
+    return fj.studies.summarize(columns, limit=90.0)
+
+
 def table(robot):
     return MotorTable(robot, T, *[waves(robot.n)] * 4, tau_rigid=0.9 * waves(robot.n))
 
@@ -72,6 +100,10 @@ FIGURES = {
     "motors": lambda robot: fj.plots.plot_motors(table(robot)),
     "simulation": lambda robot: fj.plots.plot_simulation(run(robot)),
     "study": lambda robot: fj.plots.plot_monte_carlo(study(robot)),
+    "sobol": lambda robot: fj.plots.plot_sobol(sobol(robot)),
+    "worst": lambda robot: fj.plots.plot_worst_case(worst(robot)),
+    "gains": lambda robot: fj.plots.plot_gain_search(gains(robot)),
+    "summary": lambda robot: fj.plots.plot_study_summary(summary(robot)),
     "rotors": lambda robot: fj.plots.plot_rotor_models(comparison(robot)),
     "robot": fj.viewer.plot_robot,
     "eigenfrequencies": fj.plots.plot_eigenfrequencies,
@@ -109,7 +141,18 @@ def test_linear_systems_of_hostile_names():
 
 @pytest.mark.parametrize(
     ("kind", "count"),
-    [("motors", 13), ("simulation", 2), ("study", 12), ("rotors", 2), ("robot", 9), ("eigenfrequencies", 2)],
+    [
+        ("motors", 13),
+        ("simulation", 2),
+        ("study", 12),
+        ("rotors", 2),
+        ("robot", 9),
+        ("eigenfrequencies", 2),
+        ("sobol", 25),
+        ("worst", 9),
+        ("gains", 1),
+        ("summary", 4),
+    ],
 )
 def test_no_text_meets_another(kind, count):
     """Names of 25 characters, units of turning and sliding joints, powers of ten, headings, legend."""
