@@ -125,10 +125,9 @@ def identify(
         found = tried(found)
     worn = gear_losses(robot, parts, chosen, given)
     notes += map(str, worn)
-    bent = [
-        x for x in found.asked if x.joint not in {loss.joint for loss in worn}
-    ]  # a gap looks like a stiffening spring
-    wider = with_directions(laws, found.asked, friction), with_cubic(springs, bent, spring)
+    asked, gaps = found.asked, {x.joint for x in worn}  # a gap looks like a spring that stiffens
+    bent = [x for x in asked if x.joint not in gaps]
+    wider = with_directions(laws, asked, friction), with_cubic(springs, bent, spring)
     if wider != (laws, springs):
         laws, springs = wider
         found = tried(found)
