@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..progress import Progress, activity
 from ..robot import Robot
 from ..types import FloatArray
 from .corrected_simulation import CorrectedSimulation, Gains, Noise, Residuals
-from .identifiability import resolution
+from .identifiability import POOR, resolution
 from .least_squares import Fit, inverted
 from .parameters import Unknowns
 from .recordings import Recording
@@ -35,6 +36,7 @@ DIFFERENCES = 4  # of positions, whose variance is that of noise: Σ of squared 
 SQUARED_BINOMIALS = 70.0
 SMALLEST = 1e-6  # noise relative to the signal: logs of simulations may have none
 WRONG = 1.5  # mean square of whitened residuals above which the model is called wrong
+CONSISTENT = 3.0  # deviations from its prior up to which a number of the links that is not seen keeps the prior
 LOW = 0.4  # share of the bandwidth where the residual of a motor is noise of the torque
 
 
@@ -99,18 +101,37 @@ def output_error(
     simulations = [CorrectedSimulation(model, x, held, delay) for x in parts]
     noises = [noise(x, start, k * len(start.white) // len(parts)) for k, x in enumerate(simulations)]
     scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
-    values, steps, converged = start.values, 0, False
+    held_back = unseen(unknowns, start.values, scale)
+    values, steps, converged = np.where(held_back, unknowns.priors, start.values), 0, False
     with activity(f"simulating {robot.name}"):
         for _ in range(ROUNDS):
             gains = [x.gains(values, y) for x, y in zip(simulations, noises)]
-            descent = Descent(simulations, gains, unknowns, scale)
+            descent = Descent(simulations, gains, unknowns, scale, held_back)
             found, more, converged = descent.minimum(values)
             steps += more
             near = float(np.max(np.abs(found.values - values) / scale)) < NEAR
             values = found.values
             if near:
                 break
-    return OutputErrorFit(values, descent.covariance(found), tuple(found.residuals), steps, converged)
+    if not np.isfinite(found.cost):
+        raise InputError(
+            "identify: with the parameters of the least squares the simulation does not stay finite; log a motion that "
+            "shows all of them, or take links='known' or method='least_squares'"
+        )
+    covariance = descent.covariance(found)
+    covariance[held_back, :] = covariance[:, held_back] = 0.0
+    covariance[held_back, held_back] = scale[held_back] ** 2
+    values = np.where(held_back, start.values, values)
+    return OutputErrorFit(values, covariance, tuple(found.residuals), steps, converged)
+
+
+def unseen(unknowns: Unknowns, values: FloatArray, deviations: FloatArray) -> NDArray[np.bool_]:
+    """Parameters that the logs do not show: simulations have their prior values, which make a robot that can move."""
+    priors = unknowns.priors
+    known = np.array([x.known for x in unknowns.parameters]) & (priors != 0)
+    links = np.array([x.kind == "base" for x in unknowns.parameters])
+    small = deviations > POOR * np.where(links, np.abs(values), np.minimum(np.abs(values), np.abs(priors)))
+    return known & small & (~links | (np.abs(values - priors) < CONSISTENT * deviations))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,12 +154,14 @@ class Descent:
         gains: Of each simulation.
         unknowns: What is estimated.
         scale: Size of a step of each parameter.
+        held_back: Parameters that keep their values.
     """
 
     simulations: Sequence[CorrectedSimulation]
     gains: Sequence[Gains]
     unknowns: Unknowns
     scale: FloatArray
+    held_back: NDArray[np.bool_]
 
     def at(self, values: FloatArray) -> Point:
         """Cost and derivatives; the cost is infinite where a simulation fails."""
@@ -149,11 +172,16 @@ class Descent:
         cost = sum(x.cost for x in found) + float(off @ (precision * off)) / 2
         gradient = sum(x.scores.sum(axis=(0, 1)) for x in found) + precision * off
         normal = sum(x.normal for x in found) + np.diag(precision)
+        gradient[self.held_back] = 0.0
+        normal[self.held_back, :] = normal[:, self.held_back] = 0.0
+        normal[self.held_back, self.held_back] = 1 / self.scale[self.held_back] ** 2
         return Point(values, cost if np.isfinite(cost) else np.inf, gradient, normal, found)
 
     def minimum(self, values: FloatArray) -> tuple[Point, int, bool]:
         """Point of least cost, number of steps tried, and whether the last one was small."""
         now, radius = self.at(values), FIRST_RADIUS
+        if not np.isfinite(now.cost):
+            return now, 0, False
         progress = Progress("fitting the simulation", MOST_STEPS)
         for step in range(MOST_STEPS):
             move = self.step(now, radius)
