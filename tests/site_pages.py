@@ -102,14 +102,14 @@ def main() -> None:
                 if size == "wide" and not given.only:
                     searched = check_search(browser, address)
                     failed += bool(searched)
-                    print(*searched, sep="\n", end="\n" if searched else "")
+                    print(*searched, sep="\n", end="\n" if searched else "", flush=True)
                 for page in (x for x in pages if given.only in str(x)):
                     name = str(page.with_suffix(""))
                     if size == "narrow" and name not in PICTURED:
                         continue
                     found = check_page(browser, f"{address}/{page}", width)
                     failed += bool(found)
-                    print(*(f"{size} {page}: {x}" for x in found), sep="\n", end="\n" if found else "")
+                    print(*(f"{size} {page}: {x}" for x in found), sep="\n", end="\n" if found else "", flush=True)
                     if given.output and name in PICTURED:
                         given.output.mkdir(parents=True, exist_ok=True)
                         file = given.output / f"{name.replace('/', '-')}-{size}.png"
