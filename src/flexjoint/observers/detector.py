@@ -101,8 +101,8 @@ def checked_thresholds(name: str, value: ArrayLike, size: int, zero: np.ndarray 
 
     There `false_alarm_thresholds` finds 0, because noise leaves the residual at 0; no alarm is what it means.
     """
-    if zero is not None and np.shape(value) == zero.shape:
-        value = np.where(zero & np.equal(value, 0.0), np.inf, value)
+    if zero is not None and isinstance(value, np.ndarray) and value.shape == zero.shape:
+        value = np.where(zero & (value == 0), np.inf, value)
     found = positive_numbers("Detector", f"threshold of '{name}'", value, size, infinite=True)
     watched = np.ones(size, dtype=bool) if zero is None else ~zero
     if not np.all(np.isfinite(found[watched])):
