@@ -116,7 +116,7 @@ class ExtendedStateObserver(TimedObserver):
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
-        >>> observer = fj.observers.ExtendedStateObserver(robot, 6e-6, spring_noise=3000.0, external_noise=20.0)
+        >>> observer = fj.observers.ExtendedStateObserver(robot, 6e-6, spring_noise=300.0, external_noise=2.0)
         >>> observer.reads
         ('theta',)
         >>> bool(observer.link_covariance[0, 0, 0] ** 0.5 < 1e-3)  # rad
