@@ -35,18 +35,18 @@ Fidelity = Literal["spong", "complete"]
 
 @dataclass(frozen=True, eq=False)
 class Robot(Drivetrain):
-    """A robot: links, gravity, and how its rotors are modelled.  Validated when it is made, and frozen.
+    """A robot: links, gravity, and how its rotors are modelled.  Frozen, and validated on construction.
 
     name: shown in messages and tables.
     links: a sequence of Link in which parents come first (`parents_first` sorts); q follows their moving joints.
     gravity: in base coordinates, (3,), m/s².  Default (0, 0, −9.81).
-    tool: name of the link that is meant where none is given.  Default the last link.
-    allow_unphysical: whether an inertia that no rigid body has is accepted; it must be positive semidefinite.
+    tool: name of the default link of kinematics and wrenches.  Default the last link.
+    allow_unphysical: whether an inertia that no rigid body can have is accepted; it must be positive semidefinite.
         Default False.
     fidelity: how rotors are modelled in every algorithm.  "spong": only the reflected inertia B of a motor; "complete":
         also the coupling between the rotors and the links that carry them.  Default "spong".
     rotors_in_links: whether masses and inertias of the links contain the rotors they carry.  Default True.
-    transmissions: groups of joints whose motors each move several of them, `drives.CoupledTransmission`.  Default none.
+    transmissions: joints whose motors each move several joints, `drives.CoupledTransmission`.  Default none.
     sources: where the numbers come from, a sequence of `fj.robot.Source`; they enter no computation.  Default none.
 
     Raises RobotError, naming the link or joint, if something is missing, not finite or impossible.  Warns with a

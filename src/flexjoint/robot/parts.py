@@ -25,7 +25,7 @@ REVOLUTE = Revolute()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Limits:
-    """Bounds of a joint; a bound that is not known is infinite.
+    """Bounds of a joint, infinite by default.
 
     lower: least position, rad or m.  Default −∞.
     upper: greatest position, rad or m.  Default ∞.
@@ -73,7 +73,7 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """Where a link's frame stands in its parent's frame at q = 0, how the joint moves it, and what drives it.
+    """A joint: pose of the link's frame in its parent's frame at q = 0, kind of motion, friction, limits and drive.
 
     The joint moves its link about or along its axis, which goes through the origin of the link's frame.
 
@@ -86,10 +86,10 @@ class Joint:
     coulomb_friction: F_c in F_c tanh(q'/v_c) on the link side, Nm or N.  Default 0.
     coulomb_velocity: v_c, rad/s or m/s; required with Coulomb friction.
     drive: RigidDrive, ElasticDrive or a VariableStiffnessDrive.  Default None, a joint without motor.
-    friction: a drives.Friction on the link side, in place of the three numbers above; with `load` only behind a spring.
-        Default None.
-    axis: direction of the joint in the link's frame, (3,); it is divided by its length.  Default (0, 0, 1), z.
-    mimic: the joint that this one follows, Mimic(joint, ratio, offset).  Default None, a joint that moves by itself.
+    friction: a drives.Friction on the link side, instead of the three numbers above; with `load` only at elastic
+        joints. Default None.
+    axis: direction of the joint in the link's frame, (3,), of any length.  Default (0, 0, 1), z.
+    mimic: the joint that this one follows, Mimic(joint, ratio, offset).  Default None, an independent joint.
     parallel_spring: a spring between the link and its parent, `springs.ParallelSpring`.  Default None.
 
     Raises RobotError if the kind is unknown or an array has a wrong shape; Robot checks the numbers.
