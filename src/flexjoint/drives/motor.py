@@ -93,10 +93,10 @@ def plain_vector(value: Any) -> Any:
 
 
 def coupled(motors: tuple[Motor, ...]) -> Motor:
-    """One motor equivalent to several that turn together.
+    """One motor equivalent to several rigidly coupled motors.
 
     Raises:
-        RobotError: their rotors have different places or gear ratios, or their friction different velocities.
+        RobotError: their rotors have different positions or gear ratios, or their friction different velocities.
     """
     if len(motors) == 1:
         return motors[0]

@@ -51,14 +51,14 @@ def reference_solution(
     contact: Contact | None = None,
     base: Trajectory | None = None,
 ) -> Simulation:
-    """The closed loop with control in continuous time, by adaptive integrators of SciPy, to compare fixed steps with.
+    """Reference solution of the closed loop in continuous time, by SciPy's adaptive integrators.
 
     Args:
-        robot, controller, reference, duration, start, contact, base: As in `simulate`; the controller must not remember
-            anything, as laws with a memory are sampled by nature.
+        robot, controller, reference, duration, start, contact, base: As in `simulate`; the controller must have no
+            state, since laws with a state are sampled.
         period: Between two samples of the result, in s; by default 1e-3.
         method: "DOP853", explicit, order 8; or "Radau", implicit, for robots with fast damping.
-        tolerance: Relative and absolute, by default 1e-12.
+        tolerance: Relative and absolute tolerance of the integrator, by default 1e-12.
 
     Returns:
         A Simulation of one run.

@@ -31,7 +31,7 @@ ROUNDS = 12  # halvings of an interval of the table
 
 
 class PathError(NamedTuple):
-    """How far a motion is away from its path.
+    """Distance of a motion from its path.
 
     position: largest distance found between knots, m
     rotation: largest angle found, rad

@@ -24,19 +24,18 @@ SAMPLES = 16  # per pose, where the norm is looked at
 class PoseSpline(CartesianPath):
     """A smooth path through poses at given times, at rest at both ends.
 
-    Position and quaternion are splines, the quaternion is divided by its length: the path passes through every pose,
-        and
-    does not depend on the choice of the base or tool frame.
+    Position and quaternion are splines; the quaternion is normalized.  The path passes through every pose and does not
+    depend on the choice of the base or tool frame.
 
     Args:
-        poses: two or more poses, a `Pose` of shape (m,) or a sequence; without orientation that of the pose before is
-            kept.
-        times: (m,), times of the poses, increasing from 0, in s; or the duration, a number, which is divided by the
-            distances between the poses, 1 m counting as much as a turn of 120 degrees.
+        poses: two or more poses, a `Pose` of shape (m,) or a sequence; a pose without orientation keeps the previous
+            one.
+        times: (m,), times of the poses, increasing from 0, in s; or the duration, a number, divided in proportion to
+            the distances between the poses (1 m counts as much as a turn of 120 degrees).
         smoothness: number of continuous derivatives, at most 15; 3 by default, as elastic joints need.
 
     Raises:
-        InputError: poses or times contradict each other, or neighbours are turned by 180 degrees.
+        InputError: poses or times contradict each other, or neighbouring orientations differ by 180 degrees.
 
     Example:
         >>> import flexjoint as fj
