@@ -205,7 +205,9 @@ def sampling_period_limit(robot: Robot, q: ArrayLike, gains: ArrayLike) -> float
 def first_failure(holds: Callable[[float], bool], start: float, end: float) -> float:
     """The first x from `start` on where a condition fails, with a relative error of 1e-9; `end` if it does not."""
     if not holds(start):
-        raise InputError(f"no stable period was found, not even {start:.3g} s; are the gains stable?")
+        raise InputError(
+            f"no period is stable, not even {start:.3g} s; give stable gains, such as gains_from_poles([-20] * 4)"
+        )
     x = start
     while holds(STEP * x):
         x *= STEP
@@ -245,8 +247,8 @@ def parallel_stiffness_at(robot: Robot, q: FloatArray) -> FloatArray:
     for joint, value, at in zip(robot.joints, k, q):
         if not value >= 0:
             raise InputError(
-                f"the parallel spring of joint '{joint.name}' has the stiffness {value:g} at q = {at:g}, which is no "
-                "oscillation; use analysis.linearize(robot, q)"
+                f"the parallel spring of joint '{joint.name}' has the stiffness {value:g} at q = {at:g}, which does "
+                "not oscillate; use analysis.linearize(robot, q)"
             )
     return k
 

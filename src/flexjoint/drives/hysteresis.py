@@ -128,7 +128,7 @@ class BoucWen(Hysteresis):
             raise RobotError(f"{self.name}: exponent is {self.exponent:g}; it must be 1 or more")
         if not is_symbolic(self.reversal) and self.reversal < 1:
             raise RobotError(
-                f"{self.name}: reversal is {self.reversal:g}; it must be 1 or more, or the gear would give energy"
+                f"{self.name}: reversal is {self.reversal:g}; it must be 1 or more, or the gear would generate energy"
             )
 
     def slip(self, z: Scalar, phi_v: Scalar) -> Scalar:

@@ -104,7 +104,7 @@ def coupled(motors: tuple[Motor, ...]) -> Motor:
     places = {(motor.gear_ratio, motor.position, motor.axis, motor.carrier) for motor in motors}
     if len(places) > 1:
         raise RobotError(
-            "motors with rotors at different places, or with different gear ratios, have no equivalent motor: give "
+            "motors with rotors at different positions, or with different gear ratios, have no equivalent motor: give "
             "them the same gear_ratio, position, axis and carrier, or none"
         )
     return dataclasses.replace(

@@ -201,9 +201,7 @@ class Robot(Drivetrain):
     def without_parallel_springs(self) -> Robot:
         """The robot without the springs between links and their parents; those of the drives stay."""
         return self.replace(
-            links=[
-                dataclasses.replace(x, joint=dataclasses.replace(x.joint, parallel_spring=None)) for x in self.links
-            ]
+            links=[dataclasses.replace(x, joint=dataclasses.replace(x.joint, parallel_spring=None)) for x in self.links]
         )
 
     def with_payload(
@@ -256,7 +254,7 @@ class Robot(Drivetrain):
 def a_robot(owner: str, value: object) -> Robot:
     """The argument `robot` of a function, which must be a Robot; `owner` begins the message of the InputError."""
     if not isinstance(value, Robot):
-        raise InputError(f"{owner}: robot must be a Robot, not {type(value).__name__}")
+        raise InputError(f"{owner}: robot must be a Robot, not {type(value).__name__}; give fj.load(name or file)")
     return value
 
 

@@ -74,7 +74,7 @@ def reference_solution(
         (11, 7)
     """
     if method not in METHODS:
-        raise InputError(f"reference_solution: there is no method {method!r}; there are {', '.join(METHODS)}")
+        raise InputError(f"reference_solution: there is no method {method!r}; choose one of {', '.join(METHODS)}")
     positive("reference_solution", "period", period)
     positive("reference_solution", "tolerance", tolerance)
     from scipy.integrate import solve_ivp
@@ -153,7 +153,7 @@ def refuse_memory(controller: Controller, memory: Any, stack: FloatArray, seen: 
     tau, moved = (controller(x, list(stack), seen)[1] for x in (memory, other))
     if innermost(controller) is not controller or np.any(tau != moved):
         owner = type(controller).__name__
-        raise InputError(f"reference_solution: {owner} goes on from sample to sample with a memory; use simulate")
+        raise InputError(f"reference_solution: {owner} has a state that is updated once per period; use simulate")
 
 
 def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:

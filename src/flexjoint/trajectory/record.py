@@ -140,7 +140,7 @@ def assess_record(
     level = noise_level(record.times, record.positions)
     trial = filter_trial(robot, record, level, stiffness)
     if len(trial.times) < FEWEST:
-        raise InputError(f"{owner}: {len(trial.times)} samples tell no noise; give {FEWEST} or more")
+        raise InputError(f"{owner}: {len(trial.times)} samples are too few to measure noise; give {FEWEST} or more")
     unfiltered, _ = trial.without_filter()
     if cutoff is None:
         trials = trial.search(unfiltered)

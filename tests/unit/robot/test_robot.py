@@ -376,7 +376,7 @@ def test_rigid_keeps_the_bodies_of_both_rotors():
     assert np.allclose(added, np.diag([1.0 * 0.5**2, 0.2]), rtol=1e-13)
     elsewhere = dataclasses.replace(motor, position=(0.1, 0.0, 0.0))
     unlike = arm(joint={"drive": AntagonisticDrive(*CUBIC, motor, elsewhere)})
-    refused(unlike.rigid, "'elbow'", "rotors at different places")
+    refused(unlike.rigid, "'elbow'", "rotors at different positions")
 
 
 def test_without_and_with_drives():

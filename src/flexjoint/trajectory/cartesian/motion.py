@@ -206,7 +206,7 @@ def followed(
         except InputError as error:
             problem = problem or error
     assert problem is not None
-    raise problem if start is not None else InputError(f"{problem} ({POSTURES} postures at its begin were tried)")
+    raise problem if start is not None else InputError(f"{problem} ({POSTURES} postures at its start were tried)")
 
 
 def starts(task: Task, path: CartesianPath) -> Iterator[FloatArray]:

@@ -63,8 +63,8 @@ class PoseSpline(CartesianPath):
         if np.min(norms) < LEAST_NORM:
             i = int(np.searchsorted(spline.times, t[np.argmin(norms)]))
             raise InputError(
-                f"PoseSpline: poses {max(i, 1)} and {max(i, 1) + 1} are turned too far against each other for a smooth "
-                "path: give a pose between them"
+                f"PoseSpline: poses {max(i, 1)} and {max(i, 1) + 1} differ by too large a rotation for a smooth path: "
+                "give a pose between them"
             )
 
     def derivatives(self, s: FloatArray, order: int) -> FloatArray:
@@ -90,8 +90,8 @@ def rows_of(poses: Pose | Sequence[Pose]) -> FloatArray:
         along = float(Q[0] * rows[i - 1, 3] + Q[1] * rows[i - 1, 4] + Q[2] * rows[i - 1, 5] + Q[3] * rows[i - 1, 6])
         if i and abs(along) < OPPOSITE / 2:
             raise InputError(
-                f"PoseSpline: poses {i} and {i + 1} are turned by 180 degrees against each other, which could go "
-                "either way round: give a pose between them"
+                f"PoseSpline: poses {i} and {i + 1} differ by 180 degrees, so the direction of rotation is ambiguous: "
+                "give a pose between them"
             )
         rows[i, :3], rows[i, 3:] = pose.position, -Q if i and along < 0 else Q
     return rows
