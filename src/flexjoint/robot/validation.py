@@ -104,7 +104,7 @@ def check_tree(links: Sequence[Link]) -> None:
     for name, above in parent.items():
         if above != BASE and above not in parent:
             known = listed([BASE, *parent])
-            raise RobotError(f"link '{name}' has the unknown parent {shown(above)}; known links are: {known}")
+            raise RobotError(f"link '{name}' has the unknown parent {shown(above)}; known are: {known}")
     rooted = {BASE}
     for name in parent:
         chain: dict[str, None] = {}  # ordered set: links on the way to the base

@@ -152,7 +152,7 @@ def test_limit_cases_are_accepted():
         ([Link("x", Joint("a")), Link("x", Joint("b"))], ["link name 'x'", "twice"]),
         ([Link("x", Joint("a")), Link("y", Joint("a"))], ["joint name 'a'", "twice"]),
         ([Link("base", Joint("a"))], ["'base'", "rename"]),
-        ([Link("x", Joint("a"), "nowhere")], ["'x'", "unknown link 'nowhere'", "base, x"]),
+        ([Link("x", Joint("a"), "nowhere")], ["'x'", "unknown parent 'nowhere'", "base, x"]),
         ([Link("x", Joint("a"), "x")], ["cycle, x -> x", "'base'"]),
         (
             [

@@ -274,7 +274,7 @@ def through_stretched():
         (lambda: fj.trajectory.CartesianMotion(PANDA, Line(AT_Q, GOAL), Q), "give `duration`, `speed` with"),
         (
             lambda: motion(law=fj.trajectory.RestToRest([0.0], [1.2], 2.0)),
-            "the law reaches from 0 to 1.2; it is the share",
+            "the law reaches from 0 to 1.2; it is the fraction",
         ),
         (lambda: motion(law=fj.trajectory.RestToRest([0.0, 0], [1.0, 1], 2.0)), "the law has 2 columns"),
         (lambda: motion(orientation="w"), "orientation is 'w'; it must be one of 'full', 'x'"),
