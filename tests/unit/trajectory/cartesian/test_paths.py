@@ -146,7 +146,7 @@ HALF_TURN = Pose(B.position, A.rotation @ np.diag([1.0, -1.0, -1.0]))
     ("make", "message"),
     [
         (lambda: Line(A, A), r"Line: it ends where it starts, at \[0.4, 0.0, 0.5\]"),
-        (lambda: Line(A, HALF_TURN), "Line: .* turned by 180 degrees.*give a pose between"),
+        (lambda: Line(A, HALF_TURN), "Line: .* differ by 180 degrees.*give a pose between"),
         (lambda: Line(A, [0.1, np.nan, 0.2]), "every number must be finite"),
         (lambda: Line(A, "there"), "Line: goal is 'there'; give a Pose"),
         (lambda: Line(A, Pose([A.position, B.position])), "Line: goal holds 2 poses; give one"),
