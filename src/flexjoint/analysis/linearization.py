@@ -47,16 +47,16 @@ def linearize(
         tau: Motor torques at that state, one per motor, Nm or N; by default those that balance gravity and parallel
             springs. Not under a controller.
         controller: A controller without estimator and sensors; by default none.
-        period: Sampling period of the controller, s: the model is then that of the sampled loop, with torques held
-            in between. By default the law acts continuously, which one without memory can.
-        open_at: Name of the motor at which the loop is cut: its torque is then an input and not that of the law, see
+        period: Sampling period of the controller, s: the model is then that of the sampled loop, with torques held in
+            between. By default the law acts in continuous time, which requires a law without a state.
+        open_at: Name of the motor at which the loop is opened: its torque is then an input instead of the law's, see
             `loop_gain`. By default none.
 
     Returns:
         A LinearModel.
 
     Raises:
-        InputError: A shape does not fit or a number is not finite; the law has a memory and there is no period.
+        InputError: A shape does not fit, a number is not finite, or the law has a state and there is no period.
 
     Example:
         >>> import flexjoint as fj

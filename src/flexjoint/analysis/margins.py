@@ -47,7 +47,7 @@ class Margins(NamedTuple):
 
 
 class LoopGain(NamedTuple):
-    """The loop gain L at one motor: the negative of the torque that the law answers to a unit torque of this motor.
+    """The loop gain L at one motor: minus the response of the law's torque to a unit torque of this motor.
 
     Attributes:
         opened: Linear model of the loop cut at the motor.

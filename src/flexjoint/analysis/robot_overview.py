@@ -38,8 +38,7 @@ class Eigenfrequencies(NamedTuple):
         at_zero: At q = 0, (springs,).
         least: Least frequency of each mode over the workspace, (springs,).
         greatest: Greatest frequency of each mode over the workspace, (springs,).
-        configurations: Number of configurations within the limits, and the reach of springs, that stand for the
-            workspace.
+        configurations: Number of sampled configurations, within joint limits and the reach of springs.
     """
 
     at_zero: FloatArray

@@ -51,7 +51,7 @@ class RotorComparison:
         speeds: The s speed factors of the trajectory, (s,).
         growth: Largest error per speed and joint, (s, n), by model, Nm or N.
         peaks: Largest torque of the complete model per speed and joint, (s, n), Nm or N.
-        tolerance: Share of the peak torque by which a sufficient model may err.
+        tolerance: Largest error of a sufficient model, relative to the peak torque.
         notes: Remarks, such as why all joints are compared as rigid.
     """
 
@@ -145,7 +145,7 @@ def compare_rotor_models(
         trajectory: Motion of the links.
         speeds: Factors by which the trajectory is also run faster or slower, at least two; default 0.5 to 2.
         samples: Along the trajectory; default 1001.
-        tolerance: Share of the peak torque by which a sufficient model may err; default 0.01.
+        tolerance: Largest error of a sufficient model, relative to the peak torque; default 0.01.
         gear_ratio: Assumed for motors of which only the reflected inertia is known; by default none.
 
     Returns:

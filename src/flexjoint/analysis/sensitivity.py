@@ -62,8 +62,8 @@ def sensitivity(
     Args:
         robot: The robot with its nominal parameters; no spring is damped.
         q: Motion [q, q', q'', ...] as a trajectory gives it, each (..., n), rad or m.
-        uncertain: Deviation per path or pattern of parameters, a number in the unit of the parameter or a share of its
-            value: {"*.mass": "5%", "link3.com": 0.01}.
+        uncertain: Deviation per path or pattern of parameters, a number in the unit of the parameter or a fraction of
+            its value: {"*.mass": "5%", "link3.com": 0.01}.
         stiffness: Stiffness [σ, σ', σ''] of the joints, each (..., n), Nm/rad or N/m; only for robots with variable
             stiffness.
         wrenches: Wrenches on links by name, each a list [w, w', ...] of (..., 6); by default none.

@@ -60,12 +60,12 @@ class ResidualVibration:
         robot: the robot.
         start: time of the stop, in s.
         modes: the modes, the largest amplitude first.
-        final: (n,), where the links end, in rad or m.
-        largest: (n,), largest distance of the links from where they end, after the stop, in rad or m.
+        final: (n,), final positions of the links, in rad or m.
+        largest: (n,), largest distance of the links from their final positions after the stop, in rad or m.
         tool: the same of the tool, in m.
         settling: time from the stop until all links stay within the tolerance, in s; infinite if they do not.
         tolerance: (n,), distance from the end that counts as settled, in rad or m.
-        misfit: share of the vibration that the modes do not explain.
+        misfit: fraction of the vibration that the modes do not explain.
     """
 
     robot: Robot
@@ -92,11 +92,11 @@ def residual_vibration(
     """Amplitude, frequency and damping of the vibration after a stop, and the settling time.
 
     Args:
-        run: one run of `simulate`, or a log with link positions (`fj.detection.load_log`).
+        run: one run of `simulate`, or a log with link positions (`fj.logs.read_log`).
         start: time of the stop, in s; by default when the reference of the run comes to rest.
         tolerance: distance from the end that counts as settled, one number or one per joint, in rad or m; by default
             2 % of the way before the stop, at least 1e-6.
-        end: (n,), where the links end, in rad or m; by default as fitted.
+        end: (n,), final positions of the links, in rad or m; by default fitted.
 
     Returns:
         A ResidualVibration.
@@ -145,8 +145,8 @@ def vibration_modes(
 ) -> tuple[VibrationMode, ...]:
     """Modes of vibration at a pose: while motors are held, or under a controller.
 
-    Motors under a stiff position control hardly move: then these are about the modes of held motors.  Under a softer
-    one the motors move too, and damp: give the controller.
+    Under stiff position control the motors hardly move, and the modes are close to those with held motors.  Under
+    softer control the motors move and add damping: give the controller.
 
     Args:
         robot: the robot.
@@ -185,7 +185,7 @@ def positions_of(run: Any) -> tuple[Robot, FloatArray, FloatArray]:
     """Robot, times (m,) and link positions (m, n) of a run or a log."""
     robot, t, q = (getattr(run, name, None) for name in ("robot", "t", "q"))
     if not isinstance(robot, Robot) or t is None:
-        raise InputError(f"residual_vibration: run is {shown(run)}; give what simulate or load_log returns")
+        raise InputError(f"residual_vibration: run is {shown(run)}; give a result of simulate or read_log")
     if q is None:
         raise InputError(
             "residual_vibration: the log has no link positions q; the motors do not tell how links vibrate"

@@ -43,7 +43,7 @@ class AdaptiveState(NamedTuple):
 class AdaptiveControl(Controller):
     """Passivity-based control of a rigid robot that estimates the inertia of the links, to track a trajectory.
 
-    The law uses kinematics, gravity, friction and motors of the robot, and the structure of its base parameters.
+    The law takes kinematics, gravity, friction, motors and the structure of the base parameters from the robot.
 
     Args:
         robot: The model, rigid; `robot.rigid()` neglects the springs of an elastic robot.
@@ -51,7 +51,7 @@ class AdaptiveControl(Controller):
         damping: K_D, Nm s/rad or N s/m, a positive number or one per joint (n,).
         adaptation: Γ, a positive number or one per base parameter (p,).
         period: Sampling period, s.
-        prior: A robot with the same joints whose links are the first estimate.  By default the estimate begins at 0.
+        prior: A robot with the same joints whose links are the initial estimate.  By default the estimate starts at 0.
 
     Raises:
         InputError: A joint is elastic, or a number is not positive.

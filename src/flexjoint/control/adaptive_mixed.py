@@ -30,7 +30,7 @@ from .surroundings import KnowsWrenches
 class AdaptiveMixedControl(KnowsWrenches):
     """`MixedInverseDynamics` that estimates the inertia of the links, to track a trajectory.
 
-    Kinematics, gravity, friction, springs and motors of the robot are taken as known.  Its links are the first
+    Kinematics, gravity, friction, springs and motors of the robot are assumed known.  Its links are the initial
     estimate.
 
     Args:
@@ -39,8 +39,8 @@ class AdaptiveMixedControl(KnowsWrenches):
             `MixedInverseDynamics`.
         adaptation: Γ, a positive number or one per base parameter (p,).
         period: Sampling period, s.
-        wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
-            N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
+        wrenches: Known wrenches (f, n) by link name, at the origin of the link's frame, in base coordinates, N and Nm:
+            six constant numbers, or None for six more columns of the reference; none by default.
 
     Raises:
         InputError: A spring is damped or not linear, a joint has two motors, or a number is not positive.

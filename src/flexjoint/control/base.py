@@ -358,7 +358,10 @@ class ControllerWrapper(Controller):
     def check_controller(self) -> None:
         """Raises an InputError unless the inner controller is one."""
         if not isinstance(self.controller, Controller):
-            raise InputError(f"{type(self).__name__}: controller is {shown(self.controller)}; give one of fj.control")
+            raise InputError(
+                f"{type(self).__name__}: controller is {shown(self.controller)}; give one of fj.control, such as "
+                "MotorPD(robot, gains)"
+            )
 
     def check_period(self, period: float) -> None:
         """Raises an InputError unless the inner controller, if it is sampled, has the same period."""

@@ -28,8 +28,8 @@ class ComputedTorque(KnowsSurroundings):
     Args:
         robot: The model, rigid; `robot.rigid()` neglects the springs of an elastic robot.
         gains: [K_0, K_1], 1/s² and 1/s, as numbers (2,) or per joint (2, n): `gains_from_poles` of two poles.
-        wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
-            N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
+        wrenches: Known wrenches (f, n) by link name, at the origin of the link's frame, in base coordinates, N and Nm:
+            six constant numbers, or None for six more columns of the reference; none by default.
         base: Whether the reference has six more columns, the pose of a moving base, which `simulate(..., base=)` adds;
             False by default.
 

@@ -28,10 +28,10 @@ from .base import Controller, ControllerWrapper, LawResult
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DampingRatio(ControllerWrapper):
-    """A controller that also commands dampers, so that each joint has the wanted damping ratio.
+    """A controller that also commands dampers, so that each joint has the desired damping ratio.
 
-    A joint has such a damper if its drive has a `greatest_damping`, which bounds the command.  What was asked for is in
-    `Simulation.more["damping"]`, (..., m, n), Nm s/rad or N s/m; the damper gives it between 0 and its greatest.
+    A joint has such a damper if its drive has a `greatest_damping`.  `Simulation.more["damping"]` records the command,
+    (..., m, n), Nm s/rad or N s/m; the damper limits it to 0 ... `greatest_damping`.
 
     Args:
         controller: The controller of the motors.

@@ -88,14 +88,14 @@ class FeedbackLinearization(KnowsSurroundings):
             "q theta" (default): encoders on both sides of the springs
             "q tau_e": link encoders and joint torque sensors
             "theta tau_e": motor encoders and joint torque sensors, as on iiwa and Franka
-        wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
-            N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
+        wrenches: Known wrenches (f, n) by link name, at the origin of the link's frame, in base coordinates, N and Nm:
+            six constant numbers, or None for six more columns of the reference; none by default.
         base: Whether the reference has six more columns, the pose of a moving base, which `simulate(..., base=)` adds;
             False by default.
 
     Raises:
-        InputError: A joint has two motors, rotors of the complete model keep q from being a linearizing output, the
-            gains are not stable, or the torque of a damped spring is measured, which does not tell its deflection.
+        InputError: A joint has two motors, q is not a linearizing output because of complete rotors, the gains are not
+            stable, or the torque of a damped spring is measured, which does not determine its deflection.
 
     Example:
         >>> import numpy as np

@@ -28,8 +28,8 @@ class FeedforwardPD(KnowsSurroundings):
         robot: The model, rigid and elastic joints in any mix, with one motor per joint.
         gains: [K_P, K_D], each a number or one per joint (n,), none negative: the feedback of motor position, Nm/rad or
             N/m, and of motor velocity, Nm s/rad or N s/m.
-        wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
-            N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
+        wrenches: Known wrenches (f, n) by link name, at the origin of the link's frame, in base coordinates, N and Nm:
+            six constant numbers, or None for six more columns of the reference; none by default.
         base: Whether the reference has six more columns, the pose of a moving base, which `simulate(..., base=)` adds;
             False by default.
 

@@ -52,23 +52,23 @@ VELOCITIES = ("desired", "measured")
 class FrictionCompensation(ControllerWrapper):
     """A controller with compensation of viscous and Coulomb friction.
 
-    A law that contains the friction of its model already, such as `ComputedTorque`, is given
-    `robot.without_friction()`; then this wrapper decides by which velocity friction is compensated.
+    Build a law that contains the friction of its model, such as `ComputedTorque`, with `robot.without_friction()`; this
+    wrapper then compensates friction at the chosen velocity.
 
     Args:
         controller: The controller, with one motor per joint.
         velocity: "desired" (default): the velocity of the reference; or "measured": q' and θ'.
-        share: s, the part of the friction that is compensated, a number or one per joint (n,), not negative; 1 by
-            default.  It is the last row of `gains`.
+        share: s, the compensated fraction of the friction, a number or one per joint (n,), not negative; 1 by default.
+            It is the last row of `gains`.
         model: The robot whose friction is compensated; by default that of the controller.
-        coulomb_velocity: v_c of the compensation, rad/s or m/s, in place of the model's: a larger one calms a
-            compensation by noisy measured velocities; by default the model's own.
+        coulomb_velocity: v_c of the compensation, rad/s or m/s; a larger value reduces the effect of noisy measured
+            velocities; by default that of the model.
 
     Raises:
-        InputError: The model has no friction, the law contains friction already, or the arguments do not fit.
+        InputError: The model has no friction, the law already contains friction, or the arguments do not fit.
 
     Warns:
-        FlexjointWarning: More than the modelled friction is compensated by the measured velocity.
+        FlexjointWarning: More than the modelled friction is compensated at the measured velocity.
 
     Example:
         >>> import flexjoint as fj

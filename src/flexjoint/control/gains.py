@@ -13,7 +13,7 @@ PAIRED = 1e-9  # relative distance of a pole from the conjugate of its partner
 
 
 def gains_from_poles(poles: ArrayLike) -> FloatArray:
-    """Gains [K_0, K_1, ...] that give each joint the wanted closed-loop poles.
+    """Gains [K_0, K_1, ...] that give each joint the desired closed-loop poles.
 
     Args:
         poles: Poles (r,) for all joints, or (n, r), one row per joint, in 1/s: in the left half plane, complex ones in

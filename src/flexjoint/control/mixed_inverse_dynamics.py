@@ -35,8 +35,8 @@ class MixedInverseDynamics(KnowsWrenches):
         gains: [K_P, K_D, MOTOR_K_P, MOTOR_K_D], each a number or one per joint (n,), positive: the feedback of link
             position, Nm/rad or N/m, and velocity, Nm s/rad or N s/m, then of motor position and velocity.  Rigid
             joints ignore the motor gains.
-        wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
-            N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
+        wrenches: Known wrenches (f, n) by link name, at the origin of the link's frame, in base coordinates, N and Nm:
+            six constant numbers, or None for six more columns of the reference; none by default.
 
     Raises:
         InputError: A spring is damped or not linear, a joint has two motors, or the gains have a wrong shape or sign.

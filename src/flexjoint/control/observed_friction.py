@@ -28,10 +28,9 @@ from .friction_compensation import refuse_friction_in_law
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObservedFrictionCompensation(ControllerWrapper):
-    """A controller whose torque is increased by the friction that an observer estimates.
+    """A controller plus compensation of the friction that an observer estimates.
 
-    A law that contains the friction of its model already, such as `ComputedTorque`, is given
-    `robot.without_friction()`.
+    Build a law that contains the friction of its model, such as `ComputedTorque`, with `robot.without_friction()`.
 
     Args:
         controller: The controller.

@@ -50,7 +50,7 @@ class Reaction(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Stop(Reaction):
-    """Brakes: τ = g(q) − D θ', g with the torque of parallel springs.
+    """A reaction that brakes: τ = g(q) − D θ'; g includes parallel springs.
 
     Args:
         robot: The model, with one motor per joint.
@@ -69,7 +69,7 @@ class Stop(Reaction):
 
 @dataclass(frozen=True, eq=False)
 class ZeroGravity(Reaction):
-    """Compensates gravity and parallel springs only, so that the robot can be pushed away by hand: τ = g(q).
+    """A reaction that compensates only gravity and parallel springs, so that the robot can be pushed by hand: τ = g(q).
 
     Args:
         robot: The model, with one motor per joint.
@@ -86,7 +86,7 @@ class ZeroGravity(Reaction):
 
 @dataclass(frozen=True, eq=False)
 class Reflex(Reaction):
-    """Moves away from the contact: τ = g(q) + G r − D θ'.
+    """A reaction that moves away from the contact: τ = g(q) + G r − D θ'.
 
     Once r has settled, the robot yields as if its inertia were 1 + G times smaller.  D ends the motion.
 
@@ -110,7 +110,7 @@ class Reflex(Reaction):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Guarded(ControllerWrapper):
-    """A controller until an alarm, then a reaction.
+    """A controller that switches to a reaction at an alarm.
 
     The detector sees the measurement of the controller and the commanded torque.
 
@@ -118,8 +118,8 @@ class Guarded(ControllerWrapper):
         controller: The controller before an alarm.
         detector: A detector; one that reads torque sensors makes this a law that reads them (`torque_sensors`).
         reaction: The law after an alarm.
-        latched: Whether the reaction lasts, as by default; otherwise it ends with the alarm.
-        patience: Time, s, without a new residual that counts as an alarm; 0.1 by default.
+        latched: Whether the reaction continues after the alarm ends; True by default.
+            patience: Time, s, without a new residual after which an alarm is raised; 0.1 by default.
 
     Raises:
         InputError: The detector has no residual of the links, or sizes or periods differ.

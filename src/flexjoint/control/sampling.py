@@ -56,7 +56,7 @@ class JointModes(NamedTuple):
     """Undamped modes of a robot, one per joint and one per elastic joint.
 
     Args:
-        frequencies: In rad/s, ascending; n of them are 0, those of the robot as a whole, less one per parallel spring.
+        frequencies: In rad/s, ascending; the first n are 0 (rigid-body motion), one fewer per parallel spring.
         links: Shape of each mode in the links, one row per mode.
         motors: Shape of each mode in the motors, one row per mode; at a rigid joint that of the link.
     """
@@ -73,7 +73,7 @@ def joint_modes(robot: Robot, q: ArrayLike) -> JointModes:
 
     Args:
         robot: A robot with rigid and elastic joints.
-        q: Configuration (n,), in rad or m; springs have the stiffness with which they carry the links there.
+        q: Configuration (n,), in rad or m; springs have their stiffness under the gravity load at q.
 
     Returns:
         JointModes: frequencies in rad/s, and shapes.
@@ -111,7 +111,7 @@ def joint_modes(robot: Robot, q: ArrayLike) -> JointModes:
 
 
 def runge_kutta_limit(robot: Robot, q: ArrayLike) -> float:
-    """The longest step, in s, with which the classic Runge-Kutta method of order 4 is stable at rest; about 2.8/ω_max.
+    """The longest step, in s, for which the classic Runge-Kutta method of order 4 is stable at rest; about 2.8/ω_max.
 
     Args:
         robot: A robot with rigid and elastic joints.
@@ -144,7 +144,7 @@ def stable_distance(direction: complex) -> float:
 
 
 def routh_period_limit(frequency: float, gains: ArrayLike) -> float:
-    """The longest period, in s, by the rule above: s⁴ + (K₃ + ω² h/2) s³ + K₂ s² + K₁ s + K₀ is Hurwitz up to it.
+    """The longest stable period h, in s, by Routh's criterion: s⁴ + (K₃ + ω² h/2) s³ + K₂ s² + K₁ s + K₀ is Hurwitz.
 
     Args:
         frequency: ω of the fastest mode, in rad/s.
@@ -168,8 +168,8 @@ def sampling_period_limit(robot: Robot, q: ArrayLike, gains: ArrayLike) -> float
     """The longest period, in s, up to which `FeedbackLinearization` with these gains is stable at rest.
 
     It is found from the eigenvalues of the sampled loop, exact for the robot linearized at q: springs, friction,
-    gravity and the integrators of the controller.  They are those of δ = (z − 1)/h, which keeps its digits at short
-    periods.
+    gravity and the integrators of the controller.  The eigenvalues are computed as δ = (z − 1)/h, which stays
+    accurate at short periods.
 
     Args:
         robot: A robot with rigid and elastic joints.
@@ -205,7 +205,9 @@ def sampling_period_limit(robot: Robot, q: ArrayLike, gains: ArrayLike) -> float
 def first_failure(holds: Callable[[float], bool], start: float, end: float) -> float:
     """The first x from `start` on where a condition fails, with a relative error of 1e-9; `end` if it does not."""
     if not holds(start):
-        raise InputError(f"no stable period was found, not even {start:.3g} s; are the gains stable?")
+        raise InputError(
+            f"no period is stable, not even {start:.3g} s; give stable gains, such as gains_from_poles([-20] * 4)"
+        )
     x = start
     while holds(STEP * x):
         x *= STEP
@@ -245,8 +247,8 @@ def parallel_stiffness_at(robot: Robot, q: FloatArray) -> FloatArray:
     for joint, value, at in zip(robot.joints, k, q):
         if not value >= 0:
             raise InputError(
-                f"the parallel spring of joint '{joint.name}' has the stiffness {value:g} at q = {at:g}, which is no "
-                "oscillation; use analysis.linearize(robot, q)"
+                f"the parallel spring of joint '{joint.name}' has the stiffness {value:g} at q = {at:g}, which does "
+                "not oscillate; use analysis.linearize(robot, q)"
             )
     return k
 

@@ -51,7 +51,7 @@ class TrackingIntegrals(NamedTuple):
 
 
 class TrackingState(NamedTuple):
-    """State of `VariableStiffnessTracking` for robots with rigid joints, or damped springs, among the others.
+    """State of `VariableStiffnessTracking` for robots that also have rigid joints or damped springs.
 
     Args:
         motion, stiffness: As of `TrackingIntegrals`.
@@ -212,13 +212,13 @@ def stiffness_band(robot: Robot, motion: Trajectory, margin: float = MARGIN) -> 
     Args:
         robot: A robot with joints of variable stiffness.
         motion: Trajectory of the links.
-        margin: Relative distance kept from both ends, 0.01 by default: off its trajectory a robot bears other torques.
+        margin: Relative distance from both ends, 0.01 by default, since torques differ off the trajectory.
 
     Returns:
         Two arrays, one entry per joint with two motors, Nm/rad or N/m.
 
     Raises:
-        InputError: For some joint no stiffness suits the whole motion.
+        InputError: A joint has no stiffness that is feasible along the whole motion.
     """
     chosen = np.flatnonzero(robot.variable_stiffness)
     t = np.linspace(0.0, motion.duration, SAMPLES)

@@ -23,9 +23,9 @@ from .variable import SINGULAR, OperatingPoint, Range, VariableStiffnessDrive
 class AntagonisticDrive(VariableStiffnessDrive):
     """A drive with two motors, each behind its own spring, that sets position and stiffness  [VSANEA (5), (9)-(11)].
 
-    With φ_k = θ_k − q, the torque τ_e = τ_1(φ_1) + τ_2(φ_2) acts on the link, the stiffness of the joint is
-    σ = dτ_1/dφ_1 + dτ_2/dφ_2, and the torque of motor k is B_k θ_k'' + τ_k(φ_k).  σ grows when motor 1 moves up and
-    motor 2 down: springs that stiffen on one side only are given in this order.
+    With φ_k = θ_k − q, the torque τ_e = τ_1(φ_1) + τ_2(φ_2) acts on the link, the stiffness of the joint is σ =
+    dτ_1/dφ_1 + dτ_2/dφ_2, and the torque of motor k is B_k θ_k'' + τ_k(φ_k).  σ grows when θ_1 increases and θ_2
+    decreases: give springs that stiffen on one side only in this order.
 
     In robot files: `{kind = "antagonistic", spring_1 = {kind = "cubic", ...}, spring_2 = {...}, motor_1 = {inertia =
     3.2}, motor_2 = {...}}`.
@@ -37,8 +37,8 @@ class AntagonisticDrive(VariableStiffnessDrive):
         motor_2: motor 2.
         damping: D ≥ 0, which adds D φ_k' to the torque of each spring, in Nm s/rad or N s/m; 0 by default.
         greatest_stiffness: largest stiffness that may be commanded, in Nm/rad or N/m; infinite by default.
-        greatest_damping: largest damping that a damper beside the springs may be commanded to have, in Nm s/rad or
-            N s/m; 0 by default, no such damper.
+        greatest_damping: largest damping of a commanded damper in parallel with the springs, in Nm s/rad or N s/m; 0 by
+            default, no such damper.
 
     Example:
         >>> import flexjoint as fj

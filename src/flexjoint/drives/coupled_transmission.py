@@ -15,17 +15,17 @@ SpringSide = Literal["motor", "joint"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CoupledTransmission:
-    """A group of joints whose motors turn by θ = T q while no spring is deflected.
+    """Joints that share motors: the motor positions are θ = T q if no spring is deflected.
 
-    The drive of the i-th joint of the group describes motor i and spring i; inertia, friction and limits of a motor are
-    those along its own θ.  With φ = T_b⁻¹θ − T_a q and T = T_b T_a the links get T_aᵀτ_e and the motors feel T_b⁻ᵀτ_e.
-    With rigid drives θ = T q, and the motors add TᵀBT to the mass matrix.
+    The drive of the i-th joint describes motor i and spring i; inertia, friction and limits of a motor refer to its own
+    θ.  With T = T_b T_a and φ = T_b⁻¹θ − T_a q, the torque T_aᵀτ_e acts on the links and T_b⁻ᵀτ_e on the motors. With
+    rigid drives θ = T q, and the motors add TᵀBT to the mass matrix.
 
     In robot files: `[[transmission]]`, `joints = ["pitch", "roll"]`, `matrix = [[1, 1], [1, -1]]`.
 
     Args:
         joints: names of the joints, in the order of the columns of T; at least one.
-        matrix: T, a row per motor and a column per joint, invertible; rad/rad, rad/m, m/rad or m/m.
+        matrix: T, one row per motor and one column per joint, invertible; rad/rad, rad/m, m/rad or m/m.
         springs: where the springs are: "motor", between each motor and the gears, T_a = T and T_b = 1 (default); or
             "joint", between the gears and each joint, T_a = 1 and T_b = T.  Without effect on rigid drives.
 

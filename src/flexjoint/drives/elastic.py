@@ -19,11 +19,11 @@ from .motor import MASSLESS, Motor
 class ElasticDrive:
     """A drive with a spring between motor and link: τ_e = K (θ − q) + D (θ' − q'), B θ'' + τ_e = τ  [EJNEA (4b), (7)].
 
-    In robot files: `{kind = "elastic", stiffness = 1000, motor_inertia = 0.3}`, with `spring = {kind = ...}` in place
-    of `stiffness` for another law.
+    In robot files: `{kind = "elastic", stiffness = 1000, motor_inertia = 0.3}`, with `spring = {kind = ...}` instead of
+    `stiffness` for another law.
 
-    Hysteresis adds a torque τ_h with a memory to τ_e, and backlash lets the spring feel φ = θ − q only beyond a gap;
-    damping and hysteresis act within the gap too.  Both are for simulations: inverse dynamics and control laws take
+    Hysteresis adds a torque τ_h with a state to τ_e; with backlash the spring acts only where φ = θ − q leaves a gap.
+    Damping and hysteresis act within the gap too.  Both are for simulations: inverse dynamics and control laws take
     `robot.without_gear_losses()`.
 
     Args:
@@ -32,7 +32,7 @@ class ElasticDrive:
         damping: D ≥ 0, in Nm s/rad or N s/m; 0 by default.
         spring_limits: bounds of torque and deflection of the spring; none by default.
         hysteresis: `drives.Dahl` or `drives.BoucWen`; none by default.
-        backlash: whole width of the gap, in rad or m; 0 by default.
+        backlash: full width of the gap, in rad or m; 0 by default.
 
     Example:
         >>> import flexjoint as fj

@@ -24,8 +24,8 @@ class Friction:
 
         F(v, τ) = D v + [F_c + (F_s − F_c) exp(−(v/v_s)²) + μ (√(τ² + τ_0²) − τ_0)] tanh(v/v_c)
 
-    With `backward` this is the law F₊ for v > 0, and that of `backward` the law F₋ for v < 0.  They are blended over
-    v_c: F = ½ (1 + t) F₊ + ½ (1 − t) F₋, t = tanh(v/v_c).
+    With `backward` this is the law F₊ for v > 0, and `backward` is the law F₋ for v < 0.  They are blended over v_c: F
+    = ½ (1 + t) F₊ + ½ (1 − t) F₋, t = tanh(v/v_c).
 
     In robot files: `friction = {viscous = 2.0, coulomb = 5.0, velocity = 0.02}` of a link, `motor_friction = {...}` of
     a drive.
@@ -35,7 +35,7 @@ class Friction:
         coulomb: F_c ≥ 0, in Nm or N; 0 by default.
         velocity: v_c, over which the friction changes its sign, in rad/s or m/s; required, and positive, unless the
             friction is viscous alone and the same in both directions.
-        static: F_s ≥ F_c, friction at the onset of motion, in Nm or N; F_c by default, no Stribeck effect.
+        static: F_s ≥ F_c, static friction, in Nm or N; F_c by default, no Stribeck effect.
         stribeck_velocity: v_s, over which F_s falls to F_c, in rad/s or m/s; required with `static`.
         load: μ, friction per transmitted torque, 0 ≤ μ < 1; 0 by default.  Only joints with springs, and their motors,
             may have it: τ is the torque of the spring on the link, or on the motor.
@@ -119,7 +119,7 @@ class Rubbing(Protocol):
 
 
 def friction_law(item: Rubbing) -> Friction:
-    """The friction of a joint or a motor, in whichever form it is given."""
+    """The friction law of a joint or a motor, given as `Friction` or as three numbers."""
     if item.friction is not None:
         return item.friction
     return Friction(item.viscous_friction, item.coulomb_friction, item.coulomb_velocity)

@@ -33,8 +33,8 @@ class Hysteresis(ABC):
     """The hysteresis of a gear: the base class of all laws.
 
     Args:
-        torque: T, greatest torque beside that of the spring: half the height of a wide loop, in Nm or N.
-        stiffness: σ, slope of the torque where z = 0, beside that of the spring, in Nm/rad or N/m.
+        torque: T, greatest torque in addition to that of the spring: half the height of a wide loop, in Nm or N.
+        stiffness: σ, slope of the torque at z = 0 in addition to that of the spring, in Nm/rad or N/m.
 
     Raises:
         RobotError: a number is not positive.
@@ -128,7 +128,7 @@ class BoucWen(Hysteresis):
             raise RobotError(f"{self.name}: exponent is {self.exponent:g}; it must be 1 or more")
         if not is_symbolic(self.reversal) and self.reversal < 1:
             raise RobotError(
-                f"{self.name}: reversal is {self.reversal:g}; it must be 1 or more, or the gear would give energy"
+                f"{self.name}: reversal is {self.reversal:g}; it must be 1 or more, or the gear would generate energy"
             )
 
     def slip(self, z: Scalar, phi_v: Scalar) -> Scalar:

@@ -42,8 +42,8 @@ class LeverDrive(VariableStiffnessDrive):
         motor_2: the motor that moves the pivot, after its gear: θ_2 in m, inertia in kg, torque as a force in N.
         damping: D ≥ 0 between link and motor 1, in Nm s/rad; 0 by default.
         greatest_stiffness: largest stiffness that may be commanded, in Nm/rad; infinite by default.
-        greatest_damping: largest damping that a damper beside the springs may be commanded to have, in Nm s/rad; 0 by
-            default, no such damper.
+        greatest_damping: largest damping of a commanded damper in parallel with the springs, in Nm s/rad; 0 by default,
+            no such damper.
 
     Raises:
         RobotError: a length or the stiffness is not positive, or the arm lies outside its bounds.

@@ -10,14 +10,14 @@ from ..reprs import repr_without_defaults
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MotorLimits:
-    """Bounds of a motor, all after the reduction; a bound that is not known is infinite.
+    """Bounds of a motor on the link side of the reduction, infinite by default.
 
     In robot files: `motor_limits = {torque = 87, speed = 2.6}` in the table of a drive, `limits` in that of `motor_1`.
 
     Args:
-        torque: greatest torque in either direction, for a moment, in Nm or N.
+        torque: greatest peak torque in either direction, in Nm or N.
         speed: greatest speed in either direction, in rad/s or m/s.
-        rms_torque: greatest root mean square of the torque over a motion, which heat limits, in Nm or N.
+        rms_torque: greatest root mean square of the torque over a motion (thermal limit), in Nm or N.
         power: greatest mechanical power |τ θ'|, in W.
 
     Example:
@@ -36,7 +36,7 @@ class MotorLimits:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SpringLimits:
-    """Bounds of a spring between motor and link; a bound that is not known is infinite.
+    """Bounds of a spring between motor and link, infinite by default.
 
     In robot files: `spring_limits = {torque = 100, deflection = 0.05}` in the table of a drive.
 

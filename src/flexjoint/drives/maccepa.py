@@ -30,7 +30,7 @@ POSITIVE = ("spring", "lever", "pin", "drum", "least_pretension", "greatest_pret
 @DRIVES.register("maccepa")
 @dataclass(frozen=True, repr=False)
 class MaccepaDrive(VariableStiffnessDrive):
-    """A drive whose first motor turns a lever that a spring pulls to the link; the second one tightens the spring.
+    """A drive whose first motor turns a lever that a spring pulls to the link; the second motor sets its pretension.
 
     In robot files: `{kind = "maccepa", spring = 800, lever = 0.03, pin = 0.12, drum = 0.01, least_pretension = 0.005,
     greatest_pretension = 0.06, motor_1 = {inertia = 0.1}, motor_2 = {inertia = 0.01}}`.
@@ -47,8 +47,8 @@ class MaccepaDrive(VariableStiffnessDrive):
         greatest_angle: largest |φ_1| that is used, in rad; π/4 by default.
         damping: D ≥ 0 between link and motor 1, in Nm s/rad; 0 by default.
         greatest_stiffness: largest stiffness that may be commanded, in Nm/rad; infinite by default.
-        greatest_damping: largest damping that a damper beside the springs may be commanded to have, in Nm s/rad; 0 by
-            default, no such damper.
+        greatest_damping: largest damping of a commanded damper in parallel with the springs, in Nm s/rad; 0 by default,
+            no such damper.
         spring_limits: bounds of torques and deflections; none by default.
 
     Raises:

@@ -17,7 +17,7 @@ from .limits import NO_MOTOR_LIMITS, MotorLimits
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Motor:
-    """A motor seen from its joint, after the reduction: inertia, friction, and its rotor as a body.
+    """A motor, in quantities on the link side of the reduction: inertia, friction, and its rotor as a body.
 
     Friction is D θ' + F_c tanh(θ'/v_c), or the law of `friction`.  The fields from `gear_ratio` to `carrier` describe
     the rotor as a body, for the complete model: it turns at η θ' about an axis fixed in the link that carries it.
@@ -28,14 +28,14 @@ class Motor:
         coulomb_friction: F_c, in Nm or N; 0 by default.
         coulomb_velocity: v_c, over which Coulomb friction changes its sign, in rad/s or m/s.
         gear_ratio: η = θ_rotor/θ, of either sign (rad/m at a prismatic joint); None by default, unknown.
-        transverse_inertia: inertia of the rotor about a diameter, in kg m²; counts only where links are given without
+        transverse_inertia: inertia of the rotor about a diameter, in kg m²; used only if links are given without
             their rotors; 0 by default.
-        mass: mass of the rotor, in kg; counts only where links are given without their rotors; 0 by default.
+        mass: mass of the rotor, in kg; used only if links are given without their rotors; 0 by default.
         position: (3,), centre of the rotor in the frame of the carrier, in m; on the joint axis by default.
         axis: (3,), unit vector of the rotor axis in the frame of the carrier; the joint axis by default.
         carrier: name of the link that carries the rotor; the parent link by default.
         limits: bounds of torque, speed and power; none by default.
-        friction: a `Friction` in place of the three numbers above; none by default.
+        friction: a `Friction` instead of the three numbers above; none by default.
 
     Example:
         >>> import flexjoint as fj
@@ -93,10 +93,10 @@ def plain_vector(value: Any) -> Any:
 
 
 def coupled(motors: tuple[Motor, ...]) -> Motor:
-    """One motor equivalent to several that turn together.
+    """One motor equivalent to several rigidly coupled motors.
 
     Raises:
-        RobotError: their rotors have different places or gear ratios, or their friction different velocities.
+        RobotError: their rotors have different positions or gear ratios, or their friction different velocities.
     """
     if len(motors) == 1:
         return motors[0]
@@ -104,7 +104,7 @@ def coupled(motors: tuple[Motor, ...]) -> Motor:
     places = {(motor.gear_ratio, motor.position, motor.axis, motor.carrier) for motor in motors}
     if len(places) > 1:
         raise RobotError(
-            "motors with rotors at different places, or with different gear ratios, have no equivalent motor: give "
+            "motors with rotors at different positions, or with different gear ratios, have no equivalent motor: give "
             "them the same gear_ratio, position, axis and carrier, or none"
         )
     return dataclasses.replace(

@@ -18,7 +18,7 @@ class RigidDrive:
     In robot files: `{kind = "rigid", motor_inertia = 0.3}`.
 
     Args:
-        motor: the motor; massless and without friction by default.
+        motor: the motor; without inertia and friction by default.
 
     Example:
         >>> import flexjoint as fj

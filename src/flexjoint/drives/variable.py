@@ -72,13 +72,13 @@ class VariableStiffnessDrive(ABC):
     Attributes:
         motor_1: the motor that moves the link.
         motor_2: the motor that sets the stiffness, or the antagonist of motor 1.
-        damping: D ≥ 0, which adds D φ_k' between the link and each motor whose position counts from it, in Nm s/rad or
-            N s/m; 0 by default.
+        damping: D ≥ 0, which adds D φ_k' between the link and each motor whose deflection is measured from it, in Nm
+            s/rad or N s/m; 0 by default.
         greatest_stiffness: largest stiffness that may be commanded, in Nm/rad or N/m; infinite by default.
-        greatest_damping: largest damping that a damper beside the springs may be commanded to have; 0 by default, no
-            such damper.
+        greatest_damping: largest damping of a commanded damper in parallel with the springs; 0 by default, no such
+            damper.
         spring_limits: bounds of torque τ_k and deflection φ_k of each spring; none by default.
-        follows: whether φ_2 counts from the link; True by default.
+        follows: whether φ_2 = θ_2 − q (True, default) or φ_2 = θ_2.
         slides: whether θ_2 is in m and τ_2 in N although the joint turns; False by default.
         stiffens: sign of det A where the joint is used: +1 if it stiffens with φ_2, −1 against it.
     """

@@ -35,14 +35,14 @@ def inverse_dynamics_along(
     wrenches: Wrenches = None,
     base: Base = None,
 ) -> MotorMotion:
-    """Motor torques, motion of the motors and deflections along a trajectory of the links, whatever the drives.
+    """Motor torques, motor motion and deflections along a trajectory of the links, for every kind of drive.
 
     Damped springs start from rest equilibrium at the first time.
 
     Args:
         trajectory: A Trajectory, or a function with trajectory(t, order=k) -> (k + 1, times, n).
         t: Increasing times, (times,), s.
-        stiffness: Required if a joint has variable stiffness: a trajectory with a column per such joint or per joint,
+        stiffness: Required if a joint has variable stiffness: a trajectory with one column per such joint or per joint,
             or constant numbers, Nm/rad.
         wrenches: {link: [w, w', w'']}, wrenches (f, n) on links, each (times, 6) or (6,); none by default.
         base: A BaseMotion, its arrays (times, 3) or (3,); at rest by default.
@@ -52,7 +52,7 @@ def inverse_dynamics_along(
 
     Raises:
         InputError: If the trajectory is not smooth enough, or the stiffness is missing.
-        NonFiniteError: If a stiffness is out of reach, or a damped spring is asked for more than its law reaches.
+        NonFiniteError: If a stiffness is out of reach, or a torque is beyond the law of a damped spring.
 
     Example:
         >>> import flexjoint as fj

@@ -109,8 +109,8 @@ def coriolis_transpose_product(
     """C(q, v)ᵀ v = Ṁ v − c = ∂T/∂q in one velocity and one momentum sweep; the same for every C with Ṁ = C + Cᵀ.
 
     (Cᵀv)_i = (V_i × s_i)·h_i with the velocity V_i of link i, the axis s_i of its joint and the momentum h_i of all
-    that the joint carries.  The transposes of the other fourteen recursions of [DeLuca] give something else; and the
-    three admissible ones differ as soon as Cᵀ meets another vector than v.
+    that the joint carries.  The transposes of the other fourteen recursions of [DeLuca] differ; the three admissible
+    ones agree for the product with v only.
 
     Args:
         q, v: Position and velocity of the links, (..., n).

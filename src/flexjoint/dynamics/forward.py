@@ -80,8 +80,7 @@ def forward_dynamics(
         tau: Motor torque, (..., motors), Nm or N.
         wrenches: {link: [w]}, wrenches (f, n) (..., 6) on links, in base coordinates; none by default.
         base: A BaseMotion; at rest by default.
-        damping: What is asked of dampers that can be commanded, (..., n), Nm s/rad; kept between 0 and the
-            `greatest_damping` of the drive; 0 by default.
+        damping: Commanded damping, (..., n), Nm s/rad, limited to 0 ... `greatest_damping` of the drive; 0 by default.
         hysteresis: State z of the hysteresis of gears, (..., n), torque relative to the greatest, from −1 to 1; ignored
             at joints without; needed if there is one.
 
@@ -89,8 +88,8 @@ def forward_dynamics(
         Accelerations(a, theta_a), (..., n) and (..., motors); for a robot without springs the array a (..., n).
 
     Raises:
-        InputError: An array is missing or surplus; the message names it.  A gear has hysteresis, and its state is not
-            given.
+        InputError: An array is missing or superfluous; the message names it.  A gear has hysteresis, and its state is
+            missing.
 
     Example:
         >>> import flexjoint as fj, numpy as np

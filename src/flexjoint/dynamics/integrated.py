@@ -35,7 +35,7 @@ from .requirements import enough_derivatives, lossless_gears, moderate_link_fric
 
 
 class IntegratedMotion(NamedTuple):
-    """A MotorMotion with the rate of the torque on the links, and by how much (14) was missed before the correction.
+    """A MotorMotion with the rate of the torque on the links, and the drifts of torque and stiffness.
 
     (deflection, tau_e, tau_e_v) is the state, with σ and σ'.  The drifts are 0 at joints with one motor.
     """
@@ -96,14 +96,14 @@ def integrated_motor_motion(
     wrenches: Wrenches = None,
     base: Base = None,
 ) -> IntegratedMotion:
-    """Motion and torque of the motors, h seconds after a sample with known deflections: (14) is not solved.
+    """Motion and torque of the motors, h seconds after a sample with known deflections, by integration.
 
     Args:
         deflection: Deflections at the sample before, (..., motors), of which those of joints with two motors are used.
         tau_e, tau_e_v: Torque on the links and its rate then, (..., n).
         sigma, sigma_v: Stiffness of the joints and its rate then, (..., n).
         h: Time since then, (...), s; with h = 0 the deflections are taken as they are.
-        drift_gain: λ ≥ 0, at which a missed torque or stiffness decays, (...), 1/s; 0 is without drift control.
+        drift_gain: λ ≥ 0, decay rate of the error in torque and stiffness, (...), 1/s; 0 disables drift control.
         q, v, a: Position, velocity and acceleration of the links now, (..., n).
         higher: q''' and q'''', each (..., n).
         stiffness: [σ, σ', σ''] now, each (..., n).

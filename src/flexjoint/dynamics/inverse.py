@@ -158,20 +158,19 @@ def inverse_dynamics(
     base: Base = None,
     warm_start: Expression = None,
 ) -> Expression:
-    """Motor torques for a motion of the links, whatever the drives of the robot.
+    """Motor torques for a motion of the links, for every kind of drive.
 
     Args:
         q, v, a: Position, velocity and acceleration of the links, (..., n), rad or m.
-        higher: The derivatives of q behind a, each (..., n): q''' and q'''' if a joint has a spring; the complete model
-            of rotors needs more, `explain_orders(robot)` tells how many and why.  Further ones are accepted and not
-            used, so the stack of a trajectory can be unpacked as it is.
+        higher: Higher derivatives of q, each (..., n): q''' and q'''' if a joint has a spring; the complete rotor model
+            needs more, see `explain_orders(robot)`.  Additional ones are ignored, so `*trajectory(t)` works.
         stiffness: [σ, σ', σ''], each (..., n), Nm/rad: required if a joint has variable stiffness, ignored at the
             others.
         wrenches: {link: [w, w', w'']}, wrenches (f, n) (..., 6) on links, in base coordinates, with two derivatives
             where a joint has a spring; none by default.
         base: A BaseMotion; at rest by default.
-        warm_start: Deflections (..., motors) a moment ago: where the springs have no closed form, a few Newton steps
-            from there replace the search (`deflection_steps`); none by default.
+        warm_start: Deflections (..., motors) of the previous sample: for springs without a closed form, a few Newton
+            steps from there replace the root search (`deflection_steps`); none by default.
 
     Returns:
         Motor torques (..., motors), Nm or N, in the order of `robot.motor_names`.
@@ -270,31 +269,30 @@ def inverse_dynamics_step(
     """Motor torques and motion with damped springs, h seconds after the sample of the given state.
 
     Damping makes inverse dynamics a filter with one state per damped joint.  The state is in the result, ready for the
-    next sample.  Joints without damping may be among the others; their entries of the state are ignored.
+    next sample.  Undamped joints may be mixed in; their entries of the state are ignored.
 
     Args:
         deflection_v: Rate of the deflections at the state, (..., motors); zeros at rest.  In the complete model of
             rotors deflection_top of the state.
         tau_e, tau_e_v: Torque on the links and its rate at the state, (..., n).  In the complete model tau_e_low and
             tau_e_top.
-        h: Time since the state, (...), s, at least 0.  With h = 0 only deflection_v counts: zeros start at rest
-            equilibrium, where the springs alone bear τ_e.
+        h: Time since the state, (...), s, at least 0.  With h = 0 only deflection_v is used: zeros start at rest
+            equilibrium, where the springs alone carry τ_e.
         q, v, a, jerk: Position of the links and its first three derivatives, (..., n).
         higher: q'''', if a joint has an undamped spring; more in the complete model, see `explain_orders`.
         stiffness, wrenches, base: As in `inverse_dynamics`.
-        warm_start: Deflections at the state, (..., motors).  Damped joints of variable stiffness need them; without
-            them the call is the start of a motion, with deflection_v but whatever h.  Undamped joints of variable
-            stiffness follow them as in `inverse_dynamics`.
-        damping: What dampers that can be commanded give from the state until now, (..., n), Nm s/rad, positive at
-            joints that have one, at most the `greatest_damping` of their drives.  It may change from sample to sample.
-            Off by default.
+        warm_start: Deflections at the state, (..., motors).  Damped variable-stiffness joints need them; a call without
+            them starts a motion, with deflection_v and any h.  Undamped joints of variable stiffness follow them as in
+            `inverse_dynamics`.
+        damping: Commanded damping from the state until now, (..., n), Nm s/rad, positive at joints with such a damper,
+            at most the `greatest_damping` of their drives.  It may change from sample to sample. Off by default.
 
     Returns:
         SteppedMotion, a MotorMotion with tau_e_v.  In the complete model FilteredMotion, a MotorMotion with its state.
 
     Raises:
-        InputError: If derivatives or the stiffness are missing, or if others need the motor of a damped spring that is
-            not linear in the complete model, or a damping is given that no damper can have.
+        InputError: If derivatives or the stiffness are missing, if a damping is out of range, or if in the complete
+            model other joints need the motor of a nonlinear damped spring.
         NonFiniteError: If a stiffness is out of reach, or too far from that of the state; in a batch the row is NaN.
 
     Example:

@@ -284,12 +284,12 @@ def feedback_linearization(
     """Motor torque that gives the links q'''' = command, and joints of variable stiffness σ'' = stiffness_command.
 
     [EJNEA (12), (45)], [VSANEA sec. III-C].  Called with four state arrays and the command.  If all springs are damped,
-    the command is the jerk: damping passes the motor torque on one derivative earlier.  `linearizing_control` takes
-    every mix of rigid, damped and undamped joints with one motor each.
+    the command is the jerk: with damping the relative degree is 3.  `linearizing_control` takes every mix of rigid,
+    damped and undamped joints with one motor each.
 
     A robot with joints of variable stiffness among rigid or damped ones takes two arrays more, (robot, q, v, theta,
-    theta_v, tau_e, tau_e_v, command), and returns LinearizingTorque(tau, tau_e_top): torques that answer the motors too
-    early are states of the controller, which integrates tau_e_top (dynamic extension).
+    theta_v, tau_e, tau_e_v, command), and returns LinearizingTorque(tau, tau_e_top): the controller integrates
+    tau_e_top at joints of smaller relative degree (dynamic extension).
 
     In the complete model of rotors the command is q⁽ʳ⁾, r = `chain_length(robot)`.  If r > 4 or a joint is rigid, the
     law is dynamic  [DeLucaLucibello]: it takes the state of the controller, `extension`, and returns its rate.
@@ -298,10 +298,10 @@ def feedback_linearization(
         q, v, theta, theta_v: The state as `measured` says; q and tau_e (..., n), theta (..., motors).
         tau_e, tau_e_v: Torques on the links and their rates (..., n), Nm or N: measured ones, see `measured`; or those
             that the controller holds, of which it takes both of rigid joints and the rates of damped springs.
-        command: q'''' (or the jerk, or q⁽ʳ⁾) wanted of the links, (..., n).
+        command: Desired q'''' (or jerk, or q⁽ʳ⁾) of the links, (..., n).
         extension: Only for a dynamic law of the complete model: state of the controller, (...,
             `extension_size(robot)`); `extension_state` gives that on a motion, any other is admissible.
-        stiffness_command: σ'' wanted, (..., n), Nm/(rad s²); required if a joint has variable stiffness.
+        stiffness_command: Desired σ'', (..., n), Nm/(rad s²); required if a joint has variable stiffness.
         measured: What the four state arrays are:
             "q theta" (default): q, v, theta, theta_v: encoders on both sides of the springs
             "q tau_e": q, v, tau_e, tau_e_v: link encoders and joint torque sensors
@@ -313,8 +313,8 @@ def feedback_linearization(
         ExtendedTorque(tau, extension_rate) where it holds an extension: the second is to be integrated.
 
     Raises:
-        InputError: For joints with one motor each that answer it after different numbers of derivatives, and where the
-            rotors of the complete model keep q from being a linearizing output.
+        InputError: For single-motor joints with different relative degrees, and if q is not a linearizing output
+            because of complete rotors.
         NonFiniteError: Where motion and stiffness cannot be controlled separately.
 
     Example:

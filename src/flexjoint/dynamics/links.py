@@ -124,7 +124,7 @@ def bias_torque(
 ) -> Expression:
     """n(q, v) = c + g + friction − parallel springs − Jᵀw (..., n): the torque at zero acceleration  [EJNEA (1)].
 
-    Friction that depends on the load is that at this torque, so τ = M q'' + n does not hold at joints that have it.
+    Load-dependent friction is evaluated at this torque, so τ = M q'' + n does not hold at joints that have it.
 
     Args:
         q, v: Position and velocity of the joints, (..., n).

@@ -14,11 +14,11 @@ Base: TypeAlias = "BaseMotion | Mapping[str, Stack] | None"
 
 
 class BaseMotion(NamedTuple):
-    """Motion of the base, in components along the base axes of this instant.
+    """Motion of the base, in components along the current base axes.
 
     Attributes:
         angular_velocity: [ω₀, ω₀', ...], each (3,), rad/s and its absolute time derivatives.
-        acceleration: [a₀, a₀', ...], each (3,), m/s² and its absolute time derivatives; gravity is the robot's.
+        acceleration: [a₀, a₀', ...], each (3,), m/s² and its absolute time derivatives, without gravity.
 
     Example:
         >>> import flexjoint as fj, numpy as np

@@ -31,10 +31,10 @@ POSE_UNITS = ("m",) * 3 + ("rad",) * 3
 
 
 def base_motion(robot: Robot, *pose: ArrayLike) -> BaseMotion:
-    """The motion of a base from its pose and the derivatives of the pose, as `base=` takes it.
+    """The BaseMotion for `base=`, from the pose of the base and its derivatives.
 
     Args:
-        robot: The robot on the base; its gravity is that of the pose zero.
+        robot: The robot on the base; its gravity holds at the zero pose.
         pose: x, x', x'', ... of (x, y, z, roll, pitch, yaw), each (..., 6), in m and rad: position and orientation of
             the base in a frame at rest, R = R_z(yaw) R_y(pitch) R_x(roll).  Two derivatives are enough for rigid
             joints and forward dynamics, elastic ones need four.

@@ -147,13 +147,13 @@ class DriveFile:
         """The whole file, with a known format and version."""
         writes = "`flexjoint drives new ROBOT -o x.drives.toml` writes one"
         if self.text.lstrip().startswith("<"):
-            raise RobotError(f"{self.place}: this is an XML file, no drive file; {writes}")
+            raise RobotError(f"{self.place}: this is an XML file, not a drive file; {writes}")
         table = parse_table(self.text.encode(errors="surrogatepass"), self.place, "drive file")
         if "format" not in table.data and "link" in table.data:
             raise RobotError(f"{self.place}: this is a robot file: give it as the robot, and drives in a {WANTED}")
         if table.data.get("format") != DRIVE_FORMAT:
             said = f'it does not say format = "{DRIVE_FORMAT}"'
-            raise RobotError(f"{self.place}: this is no drive file: {said}; {writes}")
+            raise RobotError(f"{self.place}: this is not a drive file: {said}; {writes}")
         version = table.data.get("version")
         if type(version) is not int or version < 1:
             raise table.wrong("version", f"the version of the format, {VERSION}")

@@ -65,13 +65,13 @@ def load(
     tool: str | None = None,
     packages: Mapping[str, str] | Sequence[str] | str | None = None,
 ) -> Robot:
-    """The built-in robot with a name, or the robot in a file, with the drives of another file.
+    """The built-in robot with this name, or the robot in a file, optionally with the drives of a drive file.
 
     Args:
-        robot: name of a built-in robot (see `builtin_robots`), or the path of a robot file.  A text is a path if it
-            contains a separator or ends like a file, such as "arm.toml", "arm.urdf" or "arm.xml".
-        drives: path of a drive file, `x.drives.toml`, whose motors, springs, friction and limits come in place of
-            those of the robot (docs/drive-files.md); none by default.
+        robot: name of a built-in robot (see `builtin_robots`), or the path of a robot file.  A string is a path if it
+            contains a separator or has a file suffix, such as "arm.toml", "arm.urdf" or "arm.xml".
+        drives: path of a drive file, `x.drives.toml`, whose motors, springs, friction and limits replace those of the
+            robot (docs/drive-files.md); none by default.
         locked: of a URDF or MJCF, joints that do not move: positions by name, in rad or m, or names, for 0; none by
             default.
         root, tip: of a URDF or MJCF, names of the links where the robot begins and ends; the whole file by default.

@@ -52,11 +52,12 @@ def inverse_kinematics(
         target: poses of the tool: a `Pose`, matrices (..., 4, 4), positions (..., 3) in m, or what
             `forward_kinematics` returns.  Of another frame: a `Target`.  Of several frames at once: a list of `Target`,
             or {link: poses}; their batch dimensions broadcast.
-        link, frame, position, orientation: as of `Target`, where the target is given by poses.
-        nearest_to: posture (..., n), rad or m: the solution nearest to it is preferred.  None by default.
+        link, frame, position, orientation: as in `Target`, if the target is given by poses.
+        nearest_to: posture (..., n), rad or m; the nearest solution is preferred.  None by default.
         away_from_limits: whether the solution nearest to the middle of all limits is preferred, relative to their
             ranges.  False by default: the first solution found.
-        start: posture (..., n) for the first attempt; by default `nearest_to`, else the nearest of 32 random ones.
+        start: posture (..., n) for the first attempt; by default `nearest_to`, otherwise the nearest of 32 random
+            postures.
         limits: True for those of the robot (default), False for none, or (lower, upper) in their place, each a number
             or (n,), rad or m.
         tolerance: greatest position error, m, and rotation error, rad, of a solution.  1e-10 by default.

@@ -36,8 +36,8 @@ class Pose:
 
     Args:
         position: origin of the frame, (..., 3), in m.
-        rotation: rotation matrix (..., 3, 3) whose columns are the axes of the frame; None leaves the orientation open.
-            A matrix that is orthogonal to 1e-6 is made orthonormal.
+        rotation: rotation matrix (..., 3, 3) whose columns are the axes of the frame; None for a free orientation. A
+            matrix that is orthogonal to 1e-6 is made orthonormal.
 
     Raises:
         InputError: a wrong shape, a number that is not finite, or a matrix that is no rotation.

@@ -24,11 +24,10 @@ class Target:
         pose: the poses in base coordinates, a `Pose`, matrices (..., 4, 4), or positions (..., 3) in m.
         link: name of the link that carries the frame; the tool of the robot by default.
         frame: pose of the frame on the link, such as that of a gripper; the link's own frame by default.
-        position: which coordinates of the position count, in base coordinates; "xyz" by default, "z" is a height, ""
-            leaves the position open.
-        orientation: what counts of the orientation: "full", "free", or one axis of the frame, "x", "y" or "z", whose
-            direction must be that of the pose while the frame may turn about it.  By default "full" if the pose has an
-            orientation, else "free".
+        position: constrained coordinates of the position, in base coordinates; "xyz" by default, "z" for a height only,
+            "" for a free position.
+        orientation: constrained part of the orientation: "full", "free", or one axis of the frame, "x", "y" or "z", of
+            which only the direction is fixed.  By default "full" if the pose has an orientation, else "free".
 
     Raises:
         InputError: an argument is none of these, or the pose lacks the orientation that counts.

@@ -39,7 +39,9 @@ def check_limits(owner: str, limits: object, signed: Sequence[str] = ()) -> None
     for field in dataclasses.fields(limits):  # type: ignore[arg-type]
         value = getattr(limits, field.name)
         if not is_number(value) or math.isnan(value):
-            raise RobotError(f"the limit {field.name} of {owner} is {shown(value)}: use infinity where it is unknown")
+            raise RobotError(
+                f"the limit {field.name} of {owner} is {shown(value)}: give a number, or infinity if it is unknown"
+            )
         if value < 0 and field.name not in signed:
             raise RobotError(f"the limit {field.name} of {owner} is {value:g}: it must not be negative")
 
@@ -53,8 +55,8 @@ def check_drive_limits(joint: Joint, drive: Drive) -> None:
         check_limits(owner, limits)
         if math.inf > limits.rms_torque > limits.torque:
             raise RobotError(
-                f"{owner} may have a torque of {limits.torque:g} at most, but {limits.rms_torque:g} as root mean "
-                "square: no motion has that; rms_torque is what it bears for long, torque what it bears for a moment"
+                f"{owner} has the peak torque limit {limits.torque:g} below the continuous limit rms_torque = "
+                f"{limits.rms_torque:g}: exchange them, or correct one"
             )
     spring_limits = getattr(drive, "spring_limits", NO_SPRING_LIMITS)
     if not isinstance(spring_limits, SpringLimits):
@@ -96,8 +98,8 @@ def check_drive(joint: Joint) -> None:
         check_number("stiffness", joint.name, drive.stiffness)
         if drive.stiffness <= 0:
             raise RobotError(
-                f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; "
-                "a joint that does not yield has a RigidDrive"
+                f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; give a rigid "
+                "joint a RigidDrive"
             )
     if any(motor.inertia == 0 for motor in drive.motors):
         raise RobotError(
@@ -135,8 +137,8 @@ def check_parallel_spring(joint: Joint) -> None:
         check_number("stiffness of the parallel spring", name, law)
         if law <= 0:
             raise RobotError(
-                f"the stiffness of the parallel spring of joint '{name}' is {law:g}: it must be positive; leave the "
-                "spring out where there is none"
+                f"the stiffness of the parallel spring of joint '{name}' is {law:g}: it must be positive; omit the "
+                "spring if there is none"
             )
         return
     if not law.has_energy:
@@ -189,19 +191,19 @@ def check_variable_stiffness(name: str, drive: VariableStiffnessDrive) -> None:
     gain = drive.gain
     if gain == 0:
         raise RobotError(
-            f"the drive of joint '{name}', {shown(drive)}, cannot set its stiffness: whatever the deflections, "
-            "stiffness and torque change in one proportion (the decoupling matrix is singular); of antagonistic "
-            "springs at least one must stiffen, and exponential ones at different rates"
+            f"the drive of joint '{name}', {shown(drive)}, cannot set its stiffness: stiffness and torque change in "
+            "proportion at all deflections (the decoupling matrix is singular); give at least one antagonistic spring "
+            "that stiffens, and exponential springs different rates"
         )
     if gain < 0 and springs:
         raise RobotError(
-            f"the springs of joint '{name}' soften it when motor 1 is drawn up and motor 2 down: exchange them, "
+            f"the springs of joint '{name}' soften it when θ_1 increases and θ_2 decreases: exchange them, "
             f"spring_1={shown(springs[1])}, spring_2={shown(springs[0])}"
         )
     if gain < 0:
         raise RobotError(
-            f"the drive of joint '{name}', {shown(drive)}, softens it when motor 2 moves the way `stiffens` says: "
-            "change the sign of that"
+            f"the drive of joint '{name}', {shown(drive)}, softens it when motor 2 moves in the direction of "
+            "`stiffens`: change the sign of `stiffens`"
         )
 
 

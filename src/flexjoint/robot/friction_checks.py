@@ -54,8 +54,8 @@ def check_law(owner: str, what: str, name: str, law: Friction, side: str, load: 
             raise RobotError(f"{owner} has {field.name} = {value:g}: it must not be negative")
     if law.static is not None and law.static < law.coulomb:
         raise RobotError(
-            f"{owner} has static = {law.static:g} below coulomb = {law.coulomb:g}: friction at the onset of motion is "
-            "the greater one; exchange them, or leave static out"
+            f"{owner} has static = {law.static:g} below coulomb = {law.coulomb:g}: static friction is at least Coulomb "
+            "friction; exchange them, or omit static"
         )
     if law.static is not None and not law.stribeck_velocity:
         raise RobotError(

@@ -127,14 +127,14 @@ def check_mimic(joint: Joint, mimic: Mimic, joints: dict[str, Joint]) -> None:
         known = listed(x.name for x in joints.values() if x.moves)
         raise RobotError(f"joint '{name}' follows the unknown joint {shown(mimic.joint)}; moving joints are: {known}")
     if not joint.moves:
-        raise RobotError(f"joint '{name}' is fixed, so that it cannot follow '{leader.name}': leave out its mimic")
+        raise RobotError(f"joint '{name}' is fixed and cannot follow '{leader.name}': remove its mimic")
     if not leader.moves:
         raise RobotError(f"joint '{name}' follows '{leader.name}', which is fixed: name a moving joint")
     check_number("ratio of the mimic", name, mimic.ratio)
     check_number("offset of the mimic", name, mimic.offset)
     if mimic.ratio == 0:
         raise RobotError(
-            f"joint '{name}' follows '{leader.name}' with the ratio 0, so that it never moves: make the joint fixed"
+            f"joint '{name}' follows '{leader.name}' with the ratio 0 and never moves: make the joint fixed"
         )
     if not isinstance(joint.drive, RigidDrive | None):
         raise RobotError(
@@ -150,5 +150,5 @@ def refuse_cycle(joints: dict[str, Joint]) -> None:
         while (mimic := joints[chain[-1]].mimic) is not None:
             if mimic.joint in chain:
                 cycle = listed([*chain[chain.index(mimic.joint) :], mimic.joint], mark=" -> ")
-                raise RobotError(f"the joints follow each other in a cycle, {cycle}: one of them must move by itself")
+                raise RobotError(f"the joints follow each other in a cycle, {cycle}: remove the mimic of one of them")
             chain.append(mimic.joint)

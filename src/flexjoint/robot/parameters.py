@@ -188,7 +188,7 @@ def impossible(path: str, x: float) -> str | None:
     if path.endswith(("friction.load", "friction.backward.load")) and x >= 1:
         return "it must be below 1, or no torque would move the joint against its load"
     if path.endswith("hysteresis.reversal") and x < 1:
-        return "it must be 1 or more, or the gear would give energy"
+        return "it must be 1 or more, or the gear would generate energy"
     return None
 
 

@@ -58,7 +58,7 @@ def random_robot(
         Robot('random_3_0', RRR, 3 links, tool 'link3')
     """
     if n < 1:
-        raise RobotError(f"a random robot of {n} joints: it needs at least one")
+        raise RobotError(f"random_robot: n is {n}: give at least one joint")
     for what, value in (("prismatic", prismatic), ("elastic", elastic), ("fixed", fixed)):
         if not 0.0 <= value <= 1.0:
             raise RobotError(f"{what} is {value}: it must lie between 0 and 1")

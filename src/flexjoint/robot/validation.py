@@ -104,14 +104,14 @@ def check_tree(links: Sequence[Link]) -> None:
     for name, above in parent.items():
         if above != BASE and above not in parent:
             known = listed([BASE, *parent])
-            raise RobotError(f"link '{name}' hangs on the unknown link {shown(above)}; known are: {known}")
+            raise RobotError(f"link '{name}' has the unknown parent {shown(above)}; known are: {known}")
     rooted = {BASE}
     for name in parent:
         chain: dict[str, None] = {}  # ordered set: links on the way to the base
         while name not in rooted:
             if name in chain:
                 cycle = listed([*list(chain)[list(chain).index(name) :], name], mark=" -> ")
-                raise RobotError(f"the links form a cycle, {cycle}: one of them must hang on '{BASE}'")
+                raise RobotError(f"the links form a cycle, {cycle}: give one of them the parent '{BASE}'")
             chain[name] = None
             name = parent[name]
         rooted.update(chain)
@@ -148,8 +148,8 @@ def check_joint(joint: Joint) -> None:
     for end, bound, none in (("lower", joint.limits.lower, -math.inf), ("upper", joint.limits.upper, math.inf)):
         if bound == -none:
             raise RobotError(
-                f"joint '{name}' has the {end} limit {bound:g}, which no position fulfils: give a position, or "
-                f"{none:g} where it is unknown"
+                f"joint '{name}' has the {end} limit {bound:g}, which no position satisfies: give a position, or "
+                f"{none:g} if it is unknown"
             )
     if joint.limits.lower > joint.limits.upper:
         raise RobotError(

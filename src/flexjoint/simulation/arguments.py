@@ -86,7 +86,7 @@ def check_motors(robot: Robot, controller: Controller) -> None:
     if (model.n, model.motor_count) != (robot.n, robot.motor_count):
         raise InputError(
             f"simulate: the controller's model has {model.n} joints and {model.motor_count} motors, the robot "
-            f"{robot.n} and {robot.motor_count}"
+            f"{robot.n} and {robot.motor_count}; make the controller for this robot"
         )
 
 
@@ -97,14 +97,16 @@ def checked_period(controller: Any, period: Any) -> float:
         period = 1e-3 if own is None else own
     positive("simulate", "period", period)
     if own is not None and own != period:
-        raise InputError(f"simulate: period is {period:g} s, but the controller was made for {own:g} s")
+        raise InputError(
+            f"simulate: period is {period:g} s, but the controller was made for {own:g} s; give both the same period"
+        )
     return float(period)
 
 
 def checked_integrator(integrator: Any, hold: bool, substeps: Any, compiled: bool) -> str:
     """The name of an integrator that can do what is asked for."""
     if integrator not in INTEGRATORS:
-        raise InputError(f"simulate: there is no integrator {integrator!r}; there are {', '.join(INTEGRATORS)}")
+        raise InputError(f"simulate: there is no integrator {integrator!r}; choose one of {', '.join(INTEGRATORS)}")
     if not hold and (substeps != 1 or not compiled or integrator == "midpoint"):
         raise InputError(
             "simulate: hold=False takes one step of runge_kutta or euler per period, and no Python controller"
@@ -219,6 +221,6 @@ def periods(duration: Any, natural: float | None, period: float, begin: int) -> 
     if (many := duration / period) > MOST_PERIODS:
         raise InputError(
             f"simulate: {duration:g} s are {many:.3g} periods of {period:g} s, at most {MOST_PERIODS:,} can be kept; "
-            "simulate part by part, start= the last one"
+            "simulate in parts, each with start= the previous run"
         )
     return round(many)

@@ -22,7 +22,7 @@ from ..types import FloatArray
 
 
 def at_rest(robot: Robot, q: ArrayLike, stiffness: ArrayLike | None = None) -> JointState:
-    """The state in which motors and springs hold the links still against gravity and parallel springs.
+    """Equilibrium state at q: motors and springs hold the links against gravity and parallel springs.
 
     Args:
         robot: Any robot.

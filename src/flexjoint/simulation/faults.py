@@ -24,10 +24,10 @@ ROWS = ("efficiency", "bias", "begin", "end")
 
 @dataclass(frozen=True, eq=False)
 class FaultyActuators(ControllerWrapper):
-    """A controller with faulty motors; `Simulation.tau` is the torque that they gave.
+    """A controller with faulty motors; `Simulation.tau` is the torque that actually acts.
 
     Efficiency, bias, begin and end are the last rows of `gains`, so that each run of a batch may have its own fault.
-    Each takes one row, or more where there are more motors than columns.
+    Each takes one row, or more if there are more motors than columns.
 
     Args:
         controller: The controller that commands the motors.

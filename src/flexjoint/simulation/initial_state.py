@@ -73,17 +73,20 @@ def continued(start: Simulation, loop: ClosedLoop, controller: Any) -> InitialSt
     """Where an earlier simulation ended."""
     robot = loop.robot
     if (start.robot.n, start.robot.motor_count, start.period) != (robot.n, robot.motor_count, loop.period):
-        raise InputError("simulate: start is a simulation of another number of joints or motors, or another period")
+        raise InputError(
+            "simulate: start is a simulation with another number of joints or motors, or another period; give a "
+            "JointState"
+        )
     if np.any(start.diverged):
-        raise InputError("simulate: start is a simulation that diverged; there is nothing to continue")
+        raise InputError("simulate: start is a simulation that diverged and cannot be continued; give a JointState")
     if isinstance(controller, Controller) and widths(start.memory) != [*controller.memory_sizes]:
         raise InputError(
-            f"simulate: start is a simulation under another controller, {start.provenance.get('controller')}, "
-            f"whose memory does not suit {type(controller).__name__}; begin anew at its last state, start=run.last"
+            f"simulate: start is a simulation under another controller, {start.provenance.get('controller')}, whose "
+            f"memory does not suit {type(controller).__name__}; start from its last state, start=run.last"
         )
     if start.robot.hysteretic != robot.hysteretic:
         raise InputError(
-            "simulate: start is a simulation of a robot with hysteresis in other gears; begin anew at its last state "
+            "simulate: start is a simulation of a robot with hysteresis in other gears; start from its last state "
             "without hysteresis, start=JointState(*run.last[:4])"
         )
     last = with_gears(robot, start.last)

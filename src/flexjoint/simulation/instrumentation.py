@@ -224,12 +224,17 @@ def checked_instrumentation(
         if not isinstance(observer, Observer):
             raise InputError(f"simulate: observer '{name}' must be an Observer, not {observer!r}")
         if (observer.robot.n, observer.robot.motor_count) != (robot.n, robot.motor_count):
-            raise InputError(f"simulate: observer '{name}' was made for another number of joints or motors")
+            raise InputError(
+                f"simulate: observer '{name}' was made for another number of joints or motors; make it for this robot"
+            )
         if observer.period != period:
-            raise InputError(f"simulate: observer '{name}' was made for {observer.period:g} s, not for {period:g} s")
+            raise InputError(
+                f"simulate: observer '{name}' was made for {observer.period:g} s, not for {period:g} s; give both the "
+                "same period"
+            )
     for name in noise:
         if name not in NOISES:
-            raise InputError(f"simulate: there is no noise {quoted(name)!r}; there are {', '.join(NOISES)}")
+            raise InputError(f"simulate: there is no noise {quoted(name)!r}; choose from {', '.join(NOISES)}")
         if sensors is None:
             raise InputError("simulate: noise= belongs to sensors; give sensors=fj.simulation.Sensors() too")
     chosen = Sensors() if ideal and sensors is None else sensors

@@ -41,13 +41,13 @@ Contact = Callable[[Scalar, JointState], Mapping[str, Expression]]  # (t, state)
 
 
 class PlantState(NamedTuple):
-    """The state of the simulated robot: that of its joints, and that of its gears with hysteresis.
+    """The state of the simulated robot: joints, and gears with hysteresis.
 
     Args:
         q, v, theta, theta_v: As of a JointState.
         z: Torque of each hysteresis relative to its greatest one, (..., h), in the order of `robot.hysteretic`; None
             without hysteresis.
-        dissipated: Energy that each hysteresis has lost, (..., h), in J; None without hysteresis.
+        dissipated: Energy dissipated by each hysteresis, (..., h), in J; None without hysteresis.
 
     Example:
         >>> import flexjoint as fj, numpy as np
@@ -94,9 +94,9 @@ class Plant:
         stops: End stops at the position limits; by default none.
         base: Motion of the base (9, 1), ω₀, ω₀' and a₀, at the beginning, the middle and the end of a step; by default
             at rest.
-        damping: What is asked of dampers that can be commanded (n, 1); by default nothing.
-        stiffest: Whether each hysteresis is a spring as stiff as it gets, which bounds the steps of integrators; by
-            default False.
+        damping: Commanded damping of the joints (n, 1); by default none.
+        stiffest: Whether each hysteresis is replaced by a spring with its greatest stiffness, to bound the steps of
+            integrators; by default False.
 
     Example:
         >>> import flexjoint as fj

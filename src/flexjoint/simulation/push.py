@@ -23,9 +23,9 @@ NUMBERS = 5  # force (3,), time, duration
 
 @dataclass(frozen=True)
 class Push:
-    """A contact for `simulate`: F sin(π (t − time)/duration) from `time` on for `duration`, nothing else.
+    """A contact for `simulate`: a half-sine force F sin(π (t − time)/duration) from `time` to `time` + `duration`.
 
-    Simulations that differ by the numbers of a push share one kernel.
+    Simulations with other values of force, time and duration share one kernel.
 
     Args:
         link: Name of the link, such as robot.tool.

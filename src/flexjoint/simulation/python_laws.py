@@ -27,7 +27,7 @@ def check_controller(controller: Any) -> None:
         return
     if isinstance(controller, type):
         name = controller.__name__
-        raise InputError(f"simulate: controller is the class {name}; make one, such as {name}(robot, ...)")
+        raise InputError(f"simulate: controller is the class {name}; create an instance, such as {name}(robot, ...)")
     if not callable(controller):
         raise InputError(
             f"simulate: controller is {shown(controller)}; give a controller such as MotorPD(robot, gains), or a "

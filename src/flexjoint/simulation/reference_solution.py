@@ -51,14 +51,14 @@ def reference_solution(
     contact: Contact | None = None,
     base: Trajectory | None = None,
 ) -> Simulation:
-    """The closed loop with control in continuous time, by adaptive integrators of SciPy, to compare fixed steps with.
+    """Reference solution of the closed loop in continuous time, by SciPy's adaptive integrators.
 
     Args:
-        robot, controller, reference, duration, start, contact, base: As in `simulate`; the controller must not remember
-            anything, as laws with a memory are sampled by nature.
+        robot, controller, reference, duration, start, contact, base: As in `simulate`; the controller must have no
+            state, since laws with a state are sampled.
         period: Between two samples of the result, in s; by default 1e-3.
         method: "DOP853", explicit, order 8; or "Radau", implicit, for robots with fast damping.
-        tolerance: Relative and absolute, by default 1e-12.
+        tolerance: Relative and absolute tolerance of the integrator, by default 1e-12.
 
     Returns:
         A Simulation of one run.
@@ -74,7 +74,7 @@ def reference_solution(
         (11, 7)
     """
     if method not in METHODS:
-        raise InputError(f"reference_solution: there is no method {method!r}; there are {', '.join(METHODS)}")
+        raise InputError(f"reference_solution: there is no method {method!r}; choose one of {', '.join(METHODS)}")
     positive("reference_solution", "period", period)
     positive("reference_solution", "tolerance", tolerance)
     from scipy.integrate import solve_ivp
@@ -153,7 +153,7 @@ def refuse_memory(controller: Controller, memory: Any, stack: FloatArray, seen: 
     tau, moved = (controller(x, list(stack), seen)[1] for x in (memory, other))
     if innermost(controller) is not controller or np.any(tau != moved):
         owner = type(controller).__name__
-        raise InputError(f"reference_solution: {owner} goes on from sample to sample with a memory; use simulate")
+        raise InputError(f"reference_solution: {owner} has a state that is updated once per period; use simulate")
 
 
 def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:

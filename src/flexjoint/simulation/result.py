@@ -41,16 +41,16 @@ class Simulation:
         theta, theta_v: Those of the motors, on the link side (..., m, motors), in the order of `robot.motor_names`.
         tau: Torques of the motors (..., m, motors), in Nm or N; row k acts from `t[k]` on.
         reference: What the controller followed (m, width).
-        periods: How many periods went well (...), counted from t = 0.
-        joint: The first joint that left all bounds (...), -1 where a run did not diverge; what comes later is NaN.
+        periods: Number of periods before divergence (...), counted from t = 0.
+        joint: Index of the first joint that diverged (...), -1 if the run did not diverge; later samples are NaN.
         memory: The state of the controller at the end.
         instruments: The states of sensors, actuators and observers at the end.
-        more: What sensors, actuators and observers gave, (..., m, size) by name: "command", "measured.q", "watch.link";
-            "base" is the pose of a moving base, x, y, z, roll, pitch, yaw.  Of gears with losses, of each joint:
-            "spring_torque" in Nm or N; with hysteresis "hysteresis", its state z, "hysteresis_torque" in Nm or N, and
-            "dissipated", the energy it has lost since t = 0, in J.
+        more: Outputs of sensors, actuators and observers, (..., m, size) by name: "command", "measured.q",
+            "watch.link"; "base" is the pose of a moving base, x, y, z, roll, pitch, yaw.  For gears with losses, per
+            joint: "spring_torque" in Nm or N; with hysteresis "hysteresis", its state z, "hysteresis_torque" in Nm or
+            N, and "dissipated", the energy it has lost since t = 0, in J.
         provenance: Controller, integrator and options, as text.
-        exceeded: Limits of the robot that the reference or the run exceeds; none if `simulate` was not to check them.
+        exceeded: Limits of the robot that the reference or the run exceeds; none with `simulate(check=False)`.
 
     Example:
         >>> import flexjoint as fj

@@ -32,11 +32,11 @@ RESOLUTIONS = ("link_resolution", "motor_resolution", "torque_resolution")
 class Sensors:
     """Sensors of positions, velocities and joint torques; the first sample has no noise.
 
-    A number holds for all joints; a tuple has one number per joint, of motors also one per motor.
+    A number holds for all joints; a tuple has one number per joint, or per motor for motor sensors.
 
     Args:
-        link_resolution, motor_resolution: Step of the encoders, in rad or m; by default 0, without steps.
-        torque_resolution: Step of the torque sensors, in Nm or N; by default 0, without steps.
+        link_resolution, motor_resolution: Resolution of the encoders, in rad or m; by default 0, exact.
+        torque_resolution: Resolution of the torque sensors, in Nm or N; by default 0, exact.
         link_noise, motor_noise: Standard deviation of positions, in rad or m; by default 0.
         velocity_noise: Standard deviation of velocities of links and motors, in rad/s or m/s; by default 0.
         torque_noise: Standard deviation of the torques on the links, in Nm or N; by default 0.

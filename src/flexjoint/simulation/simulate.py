@@ -89,20 +89,20 @@ def simulate(
     check: bool | str = True,
     threads: int = 1,
 ) -> Simulation:
-    """The motion of a robot under a controller that follows a reference.
+    """Simulates a robot under a controller that follows a reference.
 
     Every `period` the controller computes a torque, which is held while the integrator takes `substeps` steps.  Arrays
     in `start`, `gains`, `free`, `changes`, `noise`, `seed` and `row` may have leading dimensions, which broadcast: then
     the result is a batch with one run per row, each bit-identical to the same run alone.
 
     Args:
-        robot: The robot that moves; the controller may know another model of it.
-        controller: A controller of flexjoint's, compiled with the robot; or a Python function
-            (t, state, reference, measurement) -> (state, torque), called every period.  It gets the time t in s, the
-            state that it returned before (first `controller.start(reference)` if there is such a method, else ()), the
-            stack [q_d, q_d', ...] (order + 1, n) with `controller.order`, by default 2, and a JointState, or a
-            Measurement if `controller.torque_sensors` is True, all of them copies.  It returns its next state and the
-            torque, one number per motor, in Nm or N.
+        robot: The simulated robot; the controller may have another model of it.
+        controller: A `fj.control.Controller`, compiled with the robot; or a Python function (t, state, reference,
+            measurement) -> (state, torque), called every period.  It gets the time t in s, the state that it returned
+            before (first `controller.start(reference)` if there is such a method, else ()), the stack [q_d, q_d', ...]
+            (order + 1, n) with `controller.order`, by default 2, and a JointState, or a Measurement if
+            `controller.torque_sensors` is True, all of them copies.  It returns its next state and the torque, one
+            number per motor, in Nm or N.
         reference: A Trajectory; or a goal (n,), in rad or m; or a constant stack [q_d, q_d', ...] (order + 1, n).
             For `OpenLoop` it is the torque, one number per motor.
         duration: In s; by default up to the end of the trajectory.
@@ -114,24 +114,24 @@ def simulate(
         contact: A function (t, state) -> {link name: wrench (6,)} in SX: force in N and moment in Nm on the link, at
             the origin of its frame, in base coordinates; or a `simulation.Push`; by default none.
         base: A Trajectory of the pose of the base, six columns x, y, z in m and roll, pitch, yaw in rad, in a frame at
-            rest, for all runs; gravity is the robot's where the pose is zero.  By default the base is at rest.  A law
-            knows of it only if it was made for that, see `control.FeedforwardPD`.
-        gains: (..., rows, n) in place of the controller's gains.
+            rest, for all runs; `robot.gravity` holds at the zero pose.  By default the base is at rest.  Only laws with
+            `base=True` compensate its motion, see `control.FeedforwardPD`.
+        gains: (..., rows, n), which replace the controller's gains.
         free: Values (..., *shape) of parameters of the robot, by path or pattern, such as {"payload.mass": 2.0}.
         changes: For such parameters a time in s and the values from then on, such as {"payload.mass": (0.5, 2.0)}.
         stops: End stops at the position limits of the joints; by default none.
-        sensors: What the controller and the observers see of the state; by default the state itself, and perfect
-            torque sensors for a controller that reads them.
-        noise: Standard deviations (...,) or (..., n) in place of those of the sensors, by name, such as
-            {"torque_noise": 0.05}; other values need no other kernel.
-        actuators: What becomes of the controller's torque; by default it reaches the motors unchanged.
+        sensors: How the controller and the observers measure the state; by default exactly, with perfect torque sensors
+            for a controller that reads them.
+        noise: Standard deviations (...,) or (..., n) that replace those of the sensors, by name, such as
+            {"torque_noise": 0.05}; new values need no new kernel.
+        actuators: Saturation, lag and delay of the controller's torque; by default it reaches the motors unchanged.
         estimator: An observer; its outputs named q, v, theta, theta_v, tau_e or tau_e_v replace these fields of what
             the controller sees.
         observers: Further observers by name, whose outputs are recorded.
         seed: Whole number from 0 up to 2⁵³ − 1, of the sensors' noise; by default 0.
         row: Number of each run, on which its noise depends too; by default its place in the batch.
         check: True checks before a run that the sampled loop is stable and the step short enough for the parameters of
-            every run, and warns after it of limits that were exceeded; "nominal" leaves out `free` and `changes`; False
+            every run, and warns after it about limits that were exceeded; "nominal" ignores `free` and `changes`; False
             checks nothing.
         threads: Number of threads for the rows of a batch, by default 1.
 
@@ -140,8 +140,8 @@ def simulate(
 
     Raises:
         InputError: Arguments do not fit together, or the period or the step makes the loop unstable.
-        NonFiniteError: A Python controller returned NaN.  A run that diverges raises nothing: it warns, and
-            `Simulation.diverged` says which run it was.
+        NonFiniteError: A Python controller returned NaN.  A run that diverges raises no error: a warning is given, and
+            `Simulation.diverged` marks the run.
 
     Example:
         >>> import flexjoint as fj

@@ -30,8 +30,8 @@ class Feasibility:
     Args:
         robot: name of the robot.
         duration: of the motion, in s.
-        limits: names of the quantities that the robot limits; the others were not compared.
-        violations: the limits that are exceeded, each with what would cure it.
+        limits: names of the quantities that the robot limits; others were not checked.
+        violations: the exceeded limits, each with a remedy.
     """
 
     robot: str
@@ -67,14 +67,14 @@ def check_feasibility(
     wrench: Sequence[float] | None = None,
     samples: int = SAMPLES,
 ) -> Feasibility:
-    """Which limits of joints, motors and springs a motion exceeds, where, and what would cure it.
+    """Limits of joints, motors and springs that a motion exceeds, with times and remedies.
 
     Args:
         robot: the robot with its limits.
         trajectory: motion of the links, smooth enough for the robot, with a finite duration.
         stiffness: of joints of variable stiffness, as in `inverse_dynamics_along`; none by default.
         wrench: constant force, N, and moment, Nm, on the tool in base coordinates, (6,); none by default.
-        samples: of the motion before it is divided further at peaks, odd; 1001 by default.
+        samples: number of samples before refinement at peaks, odd; 1001 by default.
 
     Returns:
         Feasibility.

@@ -67,7 +67,7 @@ def load_trajectory(source: str | os.PathLike[str], robot: Robot) -> Trajectory:
 
 
 def load_record(path: str | os.PathLike[str], robot: Robot) -> Samples:
-    """The recorded motion in a file, through every sample, noisy or not: what `assess_record` takes.
+    """The recorded motion in a file, through every sample, noisy or not, for `assess_record`.
 
     Args:
         path: path of a CSV or NPZ file.
@@ -84,8 +84,8 @@ def load_stiffness(source: str | os.PathLike[str] | float, robot: Robot, duratio
     """The stiffnesses of all joints with variable stiffness over time, from a file, a text or a number.
 
     Args:
-        source: as for `load_trajectory`, in Nm/rad or N/m; or a number, or its text, a constant stiffness of all these
-            joints.
+        source: as for `load_trajectory`, in Nm/rad or N/m; or a number, or a string with one: a constant stiffness of
+            all these joints.
         robot: the robot that follows the stiffnesses.
         duration: duration of a constant stiffness, in s; 1 by default.
 

@@ -45,14 +45,14 @@ LEAST = 0.01  # of the largest torque: errors of motors with less are compared w
 
 
 class FilterError(NamedTuple):
-    """Root mean square of the torque error that a cutoff leaves, per motor, in Nm or N.
+    """Root mean square of the torque error at a cutoff, per motor, in Nm or N.
 
-    It holds farther than 3/cutoff from the ends of the record, or a quarter of it.
+    It holds away from the ends of the record, by at least 3/cutoff or a quarter of the record.
 
     Args:
         cutoff: the cutoff, in Hz.
-        noise: (motors,), by noise that passes the filter.
-        bias: (motors,), by motion that the filter removes.
+        noise: (motors,), error from noise that passes the filter.
+        bias: (motors,), error from motion that the filter removes.
         torque: (motors,), root mean square of the torque of the filtered motion.
     """
 

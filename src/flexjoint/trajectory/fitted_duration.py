@@ -88,9 +88,9 @@ def fit_duration(
 ) -> FittedDuration:
     """The shortest duration of a motion, scaled uniformly in time, under all limits of joints, motors and springs.
 
-    The same path is run s times as fast.  Torques need not grow with s: the feasible speeds may be several intervals,
-    and the greatest of all is returned.  With dry friction, springs that are not linear or damped, and variable
-    stiffness a feasible interval narrower than 4 % may be missed; what is returned is feasible.
+    The motion is scaled to s times its speed.  Torques need not grow with s: the feasible speeds may form several
+    intervals, and the greatest is used.  With dry friction, nonlinear or damped springs, and variable stiffness, a
+    feasible interval narrower than 4 % may be missed; the result is feasible.
 
     Args:
         robot: the robot with its limits.
@@ -98,7 +98,7 @@ def fit_duration(
         stiffness: of joints of variable stiffness, as in `inverse_dynamics_along`; a trajectory is scaled with the
             motion; none by default.
         wrench: constant force, N, and moment, Nm, on the tool in base coordinates, (6,); none by default.
-        samples: of the motion before it is divided further at peaks, odd; 1001 by default.
+        samples: number of samples before refinement at peaks, odd; 1001 by default.
 
     Returns:
         FittedDuration.

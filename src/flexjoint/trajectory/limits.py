@@ -61,7 +61,7 @@ class Violation:
         at: time of this value, in s; NaN for a mean over the motion.
         first: time at which the limit is exceeded first, in s; NaN for a mean over the motion.
         key: the limit in the robot, such as "limits.velocity".
-        cure: what would meet the limit; empty if it was not looked for.
+        cure: change that would meet the limit; empty if none was searched.
     """
 
     quantity: str

@@ -16,8 +16,8 @@ LESS = 2  # derivatives less that a stiffness needs
 class MotionAndStiffness(Composed):
     """A trajectory with the columns of a motion, followed by those of a stiffness, as long as the motion.
 
-    A control law needs two derivatives less of the stiffness than of the motion.  Here the third and higher derivatives
-    of the stiffness are 0, and its smoothness counts two more.
+    A control law needs two derivatives less of the stiffness than of the motion.  The third and higher derivatives of
+    the stiffness are set to 0, and its smoothness is counted two higher.
 
     Args:
         motion: trajectory of the joints.

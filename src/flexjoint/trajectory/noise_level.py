@@ -52,8 +52,8 @@ class NoiseLevel(NamedTuple):
     """Noise of recorded positions, per joint.
 
     Args:
-        sigma: (n,), standard deviation of white noise, in rad or m; of an encoder at least its step/√12.
-        step: (n,), step of an encoder, in rad or m, where all positions are multiples of it; 0 otherwise.
+        sigma: (n,), standard deviation of white noise, in rad or m; at least step/√12 for an encoder.
+        step: (n,), encoder step in rad or m if all positions are multiples of it, otherwise 0.
         outliers: positions far from their neighbours, in the order of time.
         gaps: (g, 2), times between which samples are missing, in s.
     """
@@ -72,7 +72,7 @@ def noise_level(times: FloatArray, positions: FloatArray) -> NoiseLevel:
         positions: (m, n), in rad or m.
 
     Returns:
-        A NoiseLevel; all zero for fewer than 20 samples, which tell nothing.
+        A NoiseLevel; all zero for fewer than 20 samples.
 
     Example:
         >>> import numpy as np

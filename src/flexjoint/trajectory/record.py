@@ -26,13 +26,13 @@ MOST_NAMED = 3  # outliers in a message
 
 @dataclass(frozen=True, eq=False)
 class RecordAssessment:
-    """Noise of a recorded motion of a robot, and what a filter leaves of it: the result of `assess_record`.
+    """Noise of a recorded motion and torque errors by cutoff: the result of `assess_record`.
 
     Args:
         robot: the robot.
         record: the motion as recorded, through every sample.
         level: noise level, encoder steps, outliers and gaps.
-        unfiltered: (motors,), root mean square of the torque that the noise makes without a filter, in Nm or N.
+        unfiltered: (motors,), root mean square of the torque that the noise causes without a filter, in Nm or N.
         trials: errors of all cutoffs that were tried, the highest first.
         best: the error of the proposed cutoff, or of the one given.
     """
@@ -105,22 +105,22 @@ class RecordAssessment:
 def assess_record(
     robot: Robot, record: Samples, stiffness: Motion | ArrayLike | None = None, cutoff: float | None = None
 ) -> RecordAssessment:
-    """Noise level of a recorded motion, the torque it makes, a cutoff, and the torque error that the cutoff leaves.
+    """Noise level of a recorded motion, the torque it causes, a proposed cutoff, and the torque error at that cutoff.
 
-    Noise is taken as white.  Motion faster than the noise allows to see is not part of the error.
+    Noise is assumed white.  Motion below the noise floor is not part of the error.
 
     Args:
         robot: the robot that moved.
-        record: its recorded motion; a cutoff that it has is ignored.
+        record: its recorded motion; its own cutoff is ignored.
         stiffness: of joints of variable stiffness: a trajectory, or constant numbers, in Nm/rad or N/m; by default the
-            middle of what is feasible at the first sample.
-        cutoff: cutoff whose error is wanted, in Hz; by default the one with the smallest error is searched.
+            middle of the feasible range at the first sample.
+        cutoff: cutoff to assess, in Hz; by default the one with the smallest error.
 
     Returns:
         A RecordAssessment; its `filtered` is the filtered motion.
 
     Raises:
-        InputError: `record` is no Samples, does not fit the robot, or is too short.
+        InputError: `record` is not a Samples, does not fit the robot, or is too short.
 
     Example:
         >>> import numpy as np
@@ -140,7 +140,7 @@ def assess_record(
     level = noise_level(record.times, record.positions)
     trial = filter_trial(robot, record, level, stiffness)
     if len(trial.times) < FEWEST:
-        raise InputError(f"{owner}: {len(trial.times)} samples tell no noise; give {FEWEST} or more")
+        raise InputError(f"{owner}: {len(trial.times)} samples are too few to measure noise; give {FEWEST} or more")
     unfiltered, _ = trial.without_filter()
     if cutoff is None:
         trials = trial.search(unfiltered)

@@ -32,15 +32,15 @@ class Samples(Trajectory):
 
     The first time becomes t = 0.  Times outside the record are refused.
 
-    In files: `{kind = "samples", file = "record.csv"}`, also order and cutoff; `cutoff = "auto"` is the one that leaves
-    the smallest torque error (`assess_record`).
+    In files: `{kind = "samples", file = "record.csv"}`, also order and cutoff; `cutoff = "auto"` selects the cutoff
+    with the smallest torque error (`assess_record`).
 
     Args:
         times: (m,), increasing, in s.
         positions: (m, n), in rad or m.
         order: number of bounded derivatives, at most 16; 4 by default, as elastic joints need.
-        cutoff: frequency above which motion is filtered out as noise, in Hz; by default the spline passes through every
-            sample, and torque tables refuse a noisy record; with "off" it passes through them, and noise is accepted.
+        cutoff: cutoff frequency of the noise filter, in Hz; by default none: the spline passes through every sample,
+            and torque tables refuse a noisy record; "off": the same, but noisy records are accepted.
 
     Attributes:
         first_time: the first of `times`.

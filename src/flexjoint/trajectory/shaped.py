@@ -97,7 +97,7 @@ def shape_motion(
     stiffness: ArrayLike | None = None,
     period: float | None = None,
 ) -> Shaped:
-    """The motion, shaped so that it excites some modes of vibration of a robot no more.
+    """The motion, shaped so that it no longer excites the given modes of vibration of a robot.
 
     By default the modes are those of the links while the motors are held, as under a stiff position control of the
     motors.  Under softer control give those of the loop: `fj.analysis.vibration_modes(robot, goal, controller)`.
@@ -108,12 +108,12 @@ def shape_motion(
         kind: "zv", "zvd" or "ei", see `impulse_shaper`; "zv" by default.
         modes: how many of the slowest modes; 2 by default.  Or the modes themselves, or pairs of frequency, in Hz, and
             damping ratio.
-        at: pose whose modes are taken, "goal", where the vibration remains, or "start".
+        at: pose whose modes are used: "goal" (default), where the vibration remains, or "start".
         stiffness: of joints of variable stiffness, one number or one per such joint, in Nm/rad or N/m.
         period: sampling period of the controller, in s; modes above its Nyquist frequency are refused then.
 
     Returns:
-        A Shaped trajectory; `shaper.delay` is by how much it is longer, `shaper.insensitivity(mode)` how robust.
+        A Shaped trajectory; it is longer by `shaper.delay`, and `shaper.insensitivity(mode)` is its robustness.
 
     Raises:
         InputError: no joint is elastic, an argument is wrong, a mode is too fast for the period, or the motion does not

@@ -138,11 +138,11 @@ SHAPERS: dict[str, Callable[[float], list[float]]] = {"zv": zv, "zvd": zvd, "ei"
 
 
 def impulse_shaper(kind: str, modes: Iterable[VibrationMode | tuple[float, float]]) -> ImpulseShaper:
-    """The shaper of some modes of vibration, one after the other.
+    """Impulse shaper for one or more modes of vibration; the shapers of several modes are convolved.
 
     Args:
-        kind: "zv", two impulses per mode: shortest; "zvd", three: zero slope beside the frequency; "ei", three: at most
-            5 % over the widest range.
+        kind: "zv", two impulses per mode, shortest; "zvd", three, zero slope at the frequency; "ei", three, at most 5 %
+            residual over the widest range.
         modes: the modes, or pairs of frequency, in Hz, and damping ratio.
 
     Raises:

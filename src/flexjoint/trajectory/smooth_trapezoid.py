@@ -24,7 +24,7 @@ class SmoothTrapezoid(Trajectory):
     """A motion from rest to rest whose velocity rises smoothly, stays constant, and falls smoothly.
 
     The velocity rises along the polynomial of `RestToRest`.  All joints start and stop together: the path is straight.
-    `SmoothTrapezoid.limited` takes limits of speed and acceleration in place of the duration.
+    `SmoothTrapezoid.limited` takes limits of speed and acceleration instead of the duration.
 
     In files: `{kind = "trapezoid", goal = 0.8, duration = 2}`, also start, ramp and smoothness.
 

@@ -30,7 +30,7 @@ class TimeLaw(Trajectory):
     Args:
         breaks: (m,), increasing from 0: values of s between which the slope is a polynomial, in s.
         slopes: (m − 1 + degree,), positive: coefficients of dt/ds.
-        degree: of these polynomials, at most 15; the law has so many continuous derivatives.
+        degree: degree of these polynomials, at most 15, and number of continuous derivatives of the law.
 
     Raises:
         InputError: an argument has a wrong shape or size, or a slope is not positive.

@@ -156,7 +156,7 @@ def test_modes_of_a_loop_tend_to_those_of_held_motors():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fj.analysis.residual_vibration(3.0), "run is 3.0; give what simulate or load_log returns"),
+        (lambda: fj.analysis.residual_vibration(3.0), "run is 3.0; give a result of simulate or read_log"),
         (
             lambda: fj.analysis.residual_vibration(recorded(np.arange(9.0), np.zeros((9, 1))), 0.0),
             "9 samples after the",

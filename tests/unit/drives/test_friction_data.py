@@ -44,7 +44,7 @@ def changed(**fields):
         (changed(coulomb=float("nan")), r"friction.coulomb of 'hip'.*nan"),
         (changed(velocity=float("inf")), r"friction.velocity of 'hip'.*inf"),
         (changed(coulomb="much"), r"friction.coulomb of 'hip' is 'much': it must be a number"),
-        (changed(static=3.0), "has static = 3 below coulomb = 4.*exchange them, or leave static out"),
+        (changed(static=3.0), "has static = 3 below coulomb = 4.*exchange them, or omit static"),
         (changed(stribeck_velocity=0.0), "static = 6 without stribeck_velocity: give the velocity"),
         (changed(velocity=0.0), "has coulomb friction without velocity: give the velocity.*tanh"),
         (Friction(viscous=1.0, backward=Friction(2.0)), "has a law for each direction without velocity"),

@@ -358,9 +358,9 @@ ELASTIC = '[[joint]]\nname = "*"\ndrive = {{kind = "elastic", {}}}\n'
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", ["x: this is no drive file", '"flexjoint-drives"', "flexjoint drives new ROBOT -o x.drives.toml"]),
-        ('format = "drives"', ["x: this is no drive file"]),
-        ('<robot name="r"/>', ["x: this is an XML file, no drive file", "flexjoint drives new"]),
+        ("", ["x: this is not a drive file", '"flexjoint-drives"', "flexjoint drives new ROBOT -o x.drives.toml"]),
+        ('format = "drives"', ["x: this is not a drive file"]),
+        ('<robot name="r"/>', ["x: this is an XML file, not a drive file", "flexjoint drives new"]),
         ('format = "flexjoint-drives"', ["x: the key 'version' is missing"]),
         ('format = "flexjoint-drives"\nversion = 2', ["x: version 2 is newer", "update"]),
         ('format = "flexjoint-drives"\nversion = 1.0', ["x: version must be"]),

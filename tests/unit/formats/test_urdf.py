@@ -102,7 +102,7 @@ def test_chains_and_tools():
     assert any("2.6 kg hang beside" in x.reason or "3.2 kg hang beside" in x.reason for x in report)
     arm = fj.load(path, root="trunk", tip="left_hand", tool="left_arm")
     assert [x.name for x in arm.joints] == ["left_shoulder", "left_wrist"] and arm.tool == "left_arm"
-    with pytest.raises(fj.InputError, match="'left_hand' does not hang on 'right_arm'"):
+    with pytest.raises(fj.InputError, match="'left_hand' is not below 'right_arm'"):
         read_urdf(path, root="right_arm", tip="left_hand")
     with pytest.raises(fj.InputError, match="did you mean 'left_arm'"):
         read_urdf(path, tool="left_arn")
@@ -245,7 +245,7 @@ NAN = BODY.replace('mass value="1"', 'mass value="nan"')
         ((*ARM[:2], joint("j", "a", "b", "Revolute")), "of type 'Revolute': use one of revolute"),
         ((*ARM[:2], '<joint name="j"><parent link="a"/></joint>'), "<joint> 'j' has no type"),
         ((*ARM, link("c"), joint("k", "c", "b")), "hangs on two joints, 'j' .* a closed loop"),
-        ((*ARM, link("c")), "2 links hang on no joint, a, c: .* root='a'"),
+        ((*ARM, link("c")), "2 links have no parent joint, a, c: .* root='a'"),
         ((link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), "the joints form a cycle"),
         ((*ARM, link("c"), link("d"), joint("k", "c", "d"), joint("l", "d", "c")), "the joints form a cycle"),
         ((*ARM[:2], joint("j", "a", "b", "floating")), "joint 'j' is floating.* locked={'j': 0}"),

@@ -73,5 +73,5 @@ def test_rotations():
 
 @pytest.mark.parametrize("options", [{"n": 0}, {"prismatic": -0.1}, {"elastic": 1.5}, {"fixed": 2.0}])
 def test_options_out_of_range(options):
-    with pytest.raises(RobotError, match=r"needs|between 0 and 1"):
+    with pytest.raises(RobotError, match=r"at least one|between 0 and 1"):
         random_robot(**{"n": 3, "seed": 0, **options})

@@ -62,8 +62,8 @@ NOT_A_ROTATION = np.diag([1.0, 1.0, 1.001])
         ({"viscous_friction": math.nan}, ["viscous friction", "'elbow'", "nan"]),
         ({"viscous_friction": "oil"}, ["viscous friction", "'elbow'", "'oil'", "number"]),
         ({"limits": Limits(1.0, -1.0)}, ["'elbow'", "lower limit 1", "upper -1"]),
-        ({"limits": Limits(lower=math.inf)}, ["'elbow'", "lower limit inf", "-inf where it is unknown"]),
-        ({"limits": Limits(upper=-math.inf)}, ["'elbow'", "upper limit -inf", "inf where it is unknown"]),
+        ({"limits": Limits(lower=math.inf)}, ["'elbow'", "lower limit inf", "-inf if it is unknown"]),
+        ({"limits": Limits(upper=-math.inf)}, ["'elbow'", "upper limit -inf", "inf if it is unknown"]),
         ({"limits": Limits(lower=math.nan)}, ["'elbow'", "nan", "infinity"]),
         ({"limits": Limits(upper=None)}, ["'elbow'", "None", "infinity"]),
         ({"limits": Limits(velocity=-1.0)}, ["'elbow'", "the limit velocity", "-1"]),
@@ -71,7 +71,7 @@ NOT_A_ROTATION = np.diag([1.0, 1.0, 1.001])
         ({"limits": Limits(jerk=-2.0)}, ["'elbow'", "the limit jerk", "-2"]),
         ({"drive": RigidDrive(Motor(1.0, limits=87.0))}, ["the motor of joint 'elbow'", "87", "MotorLimits(torque="]),
         ({"drive": RigidDrive(Motor(1.0, limits=MotorLimits(speed=-1.0)))}, ["speed", "the motor of", "'elbow'", "-1"]),
-        ({"drive": RigidDrive(Motor(1.0, limits=MotorLimits(5.0, rms_torque=6.0)))}, ["'elbow'", "5", "6", "moment"]),
+        ({"drive": RigidDrive(Motor(1.0, limits=MotorLimits(5.0, rms_torque=6.0)))}, ["'elbow'", "5", "6", "peak"]),
         ({"drive": ElasticDrive(9.0, Motor(1.0), spring_limits=0.1)}, ["'elbow'", "0.1", "SpringLimits(torque="]),
         (
             {"drive": ElasticDrive(9.0, Motor(1.0), spring_limits=SpringLimits(deflection=math.nan))},
@@ -152,7 +152,7 @@ def test_limit_cases_are_accepted():
         ([Link("x", Joint("a")), Link("x", Joint("b"))], ["link name 'x'", "twice"]),
         ([Link("x", Joint("a")), Link("y", Joint("a"))], ["joint name 'a'", "twice"]),
         ([Link("base", Joint("a"))], ["'base'", "rename"]),
-        ([Link("x", Joint("a"), "nowhere")], ["'x'", "unknown link 'nowhere'", "base, x"]),
+        ([Link("x", Joint("a"), "nowhere")], ["'x'", "unknown parent 'nowhere'", "base, x"]),
         ([Link("x", Joint("a"), "x")], ["cycle, x -> x", "'base'"]),
         (
             [
@@ -376,7 +376,7 @@ def test_rigid_keeps_the_bodies_of_both_rotors():
     assert np.allclose(added, np.diag([1.0 * 0.5**2, 0.2]), rtol=1e-13)
     elsewhere = dataclasses.replace(motor, position=(0.1, 0.0, 0.0))
     unlike = arm(joint={"drive": AntagonisticDrive(*CUBIC, motor, elsewhere)})
-    refused(unlike.rigid, "'elbow'", "rotors at different places")
+    refused(unlike.rigid, "'elbow'", "rotors at different positions")
 
 
 def test_without_and_with_drives():

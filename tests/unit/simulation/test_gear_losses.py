@@ -56,7 +56,7 @@ def test_a_robot_is_checked(gear, message):
         ((0.0, 1.0), "torque is 0; it must be positive"),
         ((1.0, -1.0), "stiffness is -1; it must be positive"),
         ((1.0, 1.0, 0.5), "exponent is 0.5; it must be 1 or more"),
-        ((1.0, 1.0, 1.0, 0.9), "reversal is 0.9; it must be 1 or more, or the gear would give energy"),
+        ((1.0, 1.0, 1.0, 0.9), "reversal is 0.9; it must be 1 or more, or the gear would generate energy"),
         (("a", 1.0), "torque"),
     ],
 )

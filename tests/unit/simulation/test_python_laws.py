@@ -33,7 +33,7 @@ def returning(value):
 @pytest.mark.parametrize(
     "controller, message",
     [
-        (fj.control.MotorPD, r"controller is the class MotorPD; make one, such as MotorPD\(robot"),
+        (fj.control.MotorPD, r"controller is the class MotorPD; create an instance, such as MotorPD\(robot"),
         ("motor_pd", r"controller is 'motor_pd'; give a controller such as MotorPD"),
         (None, "controller is None; give"),
         (

@@ -235,7 +235,7 @@ def test_a_run_that_diverges_stops_and_leaves_the_others_alone():
         ({"period": -1.0}, "period is -1.0"),
         ({"duration": None}, "no end; give a duration"),
         ({"duration": 0.0}, "duration is 0.0"),
-        ({"integrator": "magic"}, "no integrator 'magic'; there are runge_kutta"),
+        ({"integrator": "magic"}, "no integrator 'magic'; choose one of runge_kutta"),
         ({"substeps": 0}, "substeps is 0"),
         ({"hold": False, "substeps": 2}, "hold=False takes one step"),
         ({"reference": [0.0, 0.0, 0.0]}, r"reference has shape \(3,\)"),

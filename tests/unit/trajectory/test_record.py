@@ -209,7 +209,7 @@ def test_clean_files_pass_to_the_bit(tmp_path):
         (lambda robot: fj.trajectory.Samples(np.arange(20.0), np.zeros((20, 3)), cutoff="auto"), "assess_record"),
         (
             lambda robot: fj.trajectory.assess_record(robot, fj.trajectory.Samples(np.arange(9.0), np.zeros((9, 3)))),
-            "9 samples tell no noise; give 24 or more",
+            "9 samples are too few to measure noise; give 24 or more",
         ),
     ],
 )

@@ -234,7 +234,7 @@ ENDS = [[-1.4], [0.3]]
         (pendulum({"velocity": 2.0, "motor speed": 3.0}), ENDS, "bounds accelerations"),
         (pendulum({}), ENDS, "no limit of pendulum bounds the speed"),
         (with_limits(pendulum({}), lower=-1.0, effort=50.0), ENDS, "the path exceeds position limits"),
-        (fj.load("vsa_3r"), [[0.0] * 3, [0.1] * 3], "variable stiffness, whose motions are checked.*fit_duration"),
+        (fj.load("vsa_3r"), [[0.0] * 3, [0.1] * 3], "variable-stiffness joints, which are not supported.*fit_duration"),
         (fj.load("dlr_lbr2").with_fidelity("complete"), [[0.0] * 7, [0.1] * 7], "complete rotors.*smoothness="),
     ],
 )

@@ -56,12 +56,12 @@ def equations_of_motion(
     order: int = 0,
     time_limit: float = TIME_LIMIT,
 ) -> Equations:
-    """The equations of motion of a small robot, simplified, as SymPy expressions; LaTeX and code are made from them.
+    """The equations of motion of a small robot, simplified, as SymPy expressions, LaTeX or code.
 
     Needs SymPy: `pip install sympy`.
 
     Args:
-        robot: A robot of two or three joints; of more, a quantity may take too long.
+        robot: A robot of two or three joints; with more joints a quantity may take too long.
         quantities: Names of algorithms, such as "mass_matrix", "coriolis_torque", "gravity_torque", "rotor_coupling",
             "inverse_dynamics" or "torque_derivatives".  Default those of the link and motor equations that the robot
             has.

@@ -16,7 +16,7 @@ NUMPY_NAMES = {"atan": "arctan", "asin": "arcsin", "acos": "arccos"}
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number of the robot that stands in the equations as a symbol.
+    """A number of the robot that appears in the equations as a symbol.
 
     Attributes:
         symbol: The SymPy symbol.

@@ -17,14 +17,14 @@ from .unit_doubts import unit_findings
 
 
 def check_robot(robot: Robot, rate: float | None = None) -> tuple[Finding, ...]:
-    """What is probably wrong with a robot, the worst first.
+    """List of what is probably wrong with a robot, worst first.
 
     Args:
         robot: any robot.
-        rate: samples per second of the controller, in Hz; by default the springs are compared with none.
+        rate: sampling rate of the controller, in Hz, for the check of resonances; none by default.
 
     Returns:
-        A `Finding` each; none if nothing was found.
+        A tuple of `Finding`s; empty if nothing was found.
 
     Raises:
         InputError: `robot` is not a `Robot`, or the rate is not positive.

@@ -74,7 +74,7 @@ GAINS = ("K_P", "K_D", "motor K_P", "motor K_D")
 
 
 class MixedTorque(NamedTuple):
-    """Motor torque (..., n), and θ_d, θ_d' that the motors behind springs follow; at a rigid joint q and q'."""
+    """Motor torque (..., n), and the desired θ_d, θ_d' of motors behind springs; q and q' at rigid joints."""
 
     tau: Expression | FloatArray
     theta_d: Expression | FloatArray
@@ -82,7 +82,7 @@ class MixedTorque(NamedTuple):
 
 
 class AdaptiveMixedTorque(NamedTuple):
-    """The same, and the rate of the estimated base parameters."""
+    """Motor torque (..., n), θ_d and θ_d' as in `MixedTorque`, and the rate of the estimated base parameters."""
 
     tau: Expression | FloatArray
     theta_d: Expression | FloatArray
@@ -193,7 +193,7 @@ def adaptive_mixed_torque_from_positions(
     tracking: dict[str, Stack] | None = None,
     wrenches: Wrenches = None,
 ) -> AdaptiveMixedTorque:
-    """`adaptive_mixed_torque` with q'' and q''' as the estimated model has them; its mass matrix must be regular.
+    """`adaptive_mixed_torque` with q'' and q''' from the estimated model, whose mass matrix must be regular.
 
     The arguments are those of `adaptive_mixed_torque`.
     """

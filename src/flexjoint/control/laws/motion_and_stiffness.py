@@ -57,7 +57,7 @@ class MotionAndStiffnessTorque(NamedTuple):
 
 
 class MixedMotionAndStiffnessTorque(NamedTuple):
-    """The same, and the highest derivative of the torques on the links (..., n), which the controller integrates."""
+    """As `MotionAndStiffnessTorque`, with the highest derivative of the torques on the links (..., n) to integrate."""
 
     tau: Expression | FloatArray
     error: Expression | FloatArray

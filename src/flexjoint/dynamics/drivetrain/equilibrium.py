@@ -45,7 +45,7 @@ def closed_form(drive: VariableStiffnessDrive) -> ClosedForm | None:
 
 
 def deflection_steps(robot: Robot, warm_start: bool = False) -> tuple[int, ...]:
-    """Number of steps in which inverse dynamics finds the deflections of each joint; the same for every input.
+    """Number of root-finding steps of inverse dynamics for the deflections of each joint; the same for every input.
 
     Args:
         robot: Any robot.

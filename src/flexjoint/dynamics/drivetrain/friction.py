@@ -148,7 +148,7 @@ def tanh_jet(u: Stack, order: int) -> Jet:
 
 
 def coulomb_command(robot: Robot, acceleration: float | FloatArray = 1.0, jerk: float | FloatArray = 0.0) -> FloatArray:
-    """Upper bound of the motor torque that Coulomb friction on the links of elastic joints costs at a reversal.
+    """Upper bound of the motor torque due to Coulomb friction on the links of elastic joints at a reversal.
 
     The part of F_c tanh(q'/v_c) in B τ_e''/K is at most
 

@@ -73,7 +73,7 @@ def joint_order(joint: Joint) -> int:
 
 
 def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
-    """Which derivatives inverse dynamics needs, joint by joint.
+    """Derivatives of q that inverse dynamics needs, per joint.
 
     Args:
         robot: Any robot.

@@ -64,7 +64,7 @@ def rotor_coupling(robot: Robot, q: Expression) -> Expression:
 
 @algorithm("tau", signals=ON_LINKS)
 def rotor_torque(robot: Robot, q: Expression, v: Expression, theta_v: Expression) -> Expression:
-    """C_rotor(q, q', θ') (..., n): torque of the turning of spinning rotors on the links  [Hoepler (30)].
+    """C_rotor(q, q', θ') (..., n): gyroscopic torque of spinning rotors on the links  [Hoepler (30)].
 
     Args:
         q, v: Position and velocity of the links, (..., n).
@@ -101,9 +101,9 @@ def generalized_forces(
 ) -> GeneralizedForces:
     """Forces that a motion of links and motors needs, for any mix of joints  [Hua Algorithm 1].
 
-    `tau_e` is what the links need from their springs, at a rigid joint from the motor; `tau` what the motors need
-    against the springs as they are deflected.  The two are independent: a motion is possible without further forces
-    where `tau_e` is the torque of the springs.
+    `tau_e` is the torque that the links need from their springs, or from the motor at a rigid joint; `tau` is the motor
+    torque against the springs at their deflections.  The two are independent: the motion needs no further forces if
+    `tau_e` equals the torque of the springs.
 
     Args:
         q, v, a: Position, velocity and acceleration of the links, (..., n).

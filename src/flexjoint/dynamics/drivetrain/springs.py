@@ -56,7 +56,7 @@ class LinkState(NamedTuple):
 
 
 def relative_degree(robot: Robot) -> tuple[int, ...]:
-    """The derivative of q that the motor torque of each joint reaches first: 2 rigid, 3 a damped spring, 4 a spring.
+    """Relative degree of each joint, the derivative of q that its motor torque enters: 2 rigid, 3 damped, 4 elastic.
 
     Example:
         >>> import flexjoint as fj

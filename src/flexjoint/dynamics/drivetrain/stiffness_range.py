@@ -120,7 +120,7 @@ def stiffness_range(robot: Robot) -> StiffnessBand:
 
 
 def feasible_torque(robot: Robot, sigma: ArrayLike) -> TorqueBand:
-    """Least and greatest torque on the links that joints can bear at a stiffness.
+    """Least and greatest feasible torque on the links at a stiffness.
 
     Args:
         robot: A robot with joints of variable stiffness.
@@ -222,7 +222,7 @@ def require_feasible_stiffness(
     t: ArrayLike,
     wrenches: Wrenches = None,
 ) -> StiffnessBand:
-    """`feasible_stiffness_along` a motion, and an error if a stiffness leaves it.
+    """The band of `feasible_stiffness_along`; raises an error if a stiffness leaves it.
 
     Args:
         robot: A robot with joints of variable stiffness.

@@ -237,7 +237,7 @@ def kept_names(tree: list[Body]) -> list[tuple[str, ...]]:
 
 @lru_cache(ROBOTS_KEPT)
 def base_parameters(robot: Robot) -> BaseParameters:
-    """The base parameters of a robot: the fewest numbers that determine its joint torques.
+    """The base parameters of a robot: the minimal set of numbers that determines its joint torques.
 
     Example:
         >>> import flexjoint as fj

@@ -21,7 +21,7 @@ NOT_IN_XML = {*range(32), 127, 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)} - {9, 10,
 
 
 class Difference(NamedTuple):
-    """Something that the model in MuJoCo does not have, or has otherwise than the robot.
+    """A part of the robot that the MuJoCo model lacks or represents differently.
 
     Attributes:
         where: joint, motor or link, such as "joint 'elbow'".

@@ -48,12 +48,12 @@ WORLD = "world"  # MuJoCo's name of what does not move
 
 
 class MjcfRobot(NamedTuple):
-    """A robot from an MJCF, with what the file has beyond it.
+    """A robot from an MJCF file, with the report and the geometry of the file.
 
     Attributes:
         robot: the `Robot`.
-        report: a `Finding` per entry that carries dynamics and is not used, that is probably wrong, or for which
-            something was chosen, in the order of the file.
+        report: `Finding`s in the order of the file: unused entries that affect dynamics, entries that are probably
+            wrong, and chosen defaults.
         geometry: geoms with their poses in the body frames, by body.
         root: name of the body that is the base.
         names: names of the links in the robot, by those of bodies in the file.

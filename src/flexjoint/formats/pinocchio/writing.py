@@ -69,15 +69,15 @@ class Coordinate:
 def to_pinocchio(robot: Robot, *, motors: Motors = "locked", mimic: bool = True) -> Any:
     """The Pinocchio model of a robot: joints, bodies, armatures, friction, limits, gravity, and a frame per link.
 
-    Joints keep their names; each is followed by all that it carries, as Pinocchio's algorithms want it, so their order
-    may differ from that of q: `[list(model.names).index(x.name) for x in robot.joints]` are the indices of the joints.
+    Joints keep their names.  Their order is depth first, as Pinocchio's algorithms require, and may differ from that of
+    q: `[list(model.names).index(x.name) for x in robot.joints]` are the indices of the joints.
 
     Args:
         robot: any robot.
         motors: "locked" (default): the springs are rigid and the inertia of each motor is the armature of its joint.
             "elastic": each elastic joint is two joints, "NAME.motor" with the coordinate θ and NAME with q − θ, and the
             spring is an effort on the second.  "none": links alone.
-        mimic: whether joints that follow others become mimic joints, default; otherwise they are joints of their own.
+        mimic: whether mimic joints stay mimic joints (default) or become independent joints.
 
     Returns:
         A `pin.Model`.

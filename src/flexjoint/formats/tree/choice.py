@@ -113,9 +113,9 @@ def single_root(links: Mapping[str, LinkData], above: Mapping[str, JointData], p
         refuse_cycle(above, set(), place)
     if len(roots) > 1:
         raise RobotError(
-            f"{place}: {len(roots)} links hang on no joint, {listed(roots, most=6)}: a robot has one root; connect "
-            f"them by fixed joints, or take the part below one of them, root={quoted(roots[0])!r} or "
-            f"--root {quoted(roots[0])}"
+            f"{place}: {len(roots)} links have no parent joint, {listed(roots, most=6)}: a robot has one root; connect "
+            f"them by fixed joints, or take the part below one of them, root={quoted(roots[0])!r} or --root "
+            f"{quoted(roots[0])}"
         )
     return roots[0]
 
@@ -149,7 +149,7 @@ def sub_chain(
     link = tip
     while link != root:
         if link not in above or link in chain:
-            raise InputError(f"{place}: link '{tip}' does not hang on '{root}': choose another root or tip")
+            raise InputError(f"{place}: link '{tip}' is not below '{root}': choose another root or tip")
         chain.add(link)
         link = above[link].parent
     carried, kept, lost = {root, *chain}, [], 0.0

@@ -58,12 +58,12 @@ WORLD = "world"  # a link that Drake's files need not define
 
 
 class UrdfRobot(NamedTuple):
-    """A robot from a URDF, with what the file has beyond it.
+    """A robot from a URDF file, with the report and the geometry of the file.
 
     Attributes:
         robot: the `Robot`.
-        report: a `Finding` per entry that carries dynamics and is not used, that is probably wrong, or for which
-            something was chosen, in the order of the file.
+        report: `Finding`s in the order of the file: unused entries that affect dynamics, entries that are probably
+            wrong, and chosen defaults.
         geometry: bodies of <visual> and <collision> with their poses in the link frames, by link.
         root: name in the file of the link that is the base.
         names: names of the links in the robot, by those in the file.

@@ -19,7 +19,7 @@ KINDS: Registry[type[JointKind]] = Registry("joint kind")  # every kind by its n
 class JointKind:
     """How a joint moves its link: the base class of all kinds.
 
-    A subclass sets the class attributes and `motion`.  Algorithms use `screw`, everything else asks the other members:
+    A subclass sets the class attributes and `motion`.  Algorithms use `screw`, all other code the other members;
     nothing compares names.
     """
 

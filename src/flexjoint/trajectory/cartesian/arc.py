@@ -30,10 +30,10 @@ class Arc(CartesianPath):
         start: first pose: a `Pose`, what `forward_kinematics` returns, or a position (3,), in m.
         centre: (3,), a point on the axis, in m.
         axis: (3,), direction of the axis, of any length.
-        angle: by which the arc turns about the axis, in rad; negative the other way round, above 2π more than a circle.
-        rotation: (3, 3), orientation at the end, which is approached along the shortest way; by default that of the
-            start is kept.
-        turning: whether the frame turns with the arc, in place of `rotation`; False by default.
+        angle: angle of the arc about the axis, in rad; negative in the opposite direction, above 2π more than a circle.
+        rotation: (3, 3), orientation at the end, reached by the smallest rotation; by default that of the start is
+            kept.
+        turning: whether the frame turns with the arc, instead of `rotation`; False by default.
 
     Raises:
         InputError: the arc has no length, radius or axis, or both `rotation` and `turning` are given.

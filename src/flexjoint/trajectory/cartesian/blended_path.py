@@ -49,8 +49,7 @@ class BlendedPath(CartesianPath):
     Args:
         pieces: two or more lines and arcs, each starting where the previous one ends.
         deviation: largest distance from the corner, in m: one number, or one per corner.  A corner between short
-            paths is
-            rounded less: at most half of each path is replaced.
+            paths is rounded less: at most half of each path is replaced.
         smoothness: number of continuous derivatives, at most 15; 4 by default.
 
     Attributes:

@@ -31,7 +31,7 @@ ROUNDS = 12  # halvings of an interval of the table
 
 
 class PathError(NamedTuple):
-    """How far a motion is away from its path.
+    """Distance of a motion from its path.
 
     Attributes:
         position: Largest distance found between knots, m.
@@ -95,7 +95,7 @@ class JointPath(Trajectory):
         where = 100 * float(between[np.argmax(poor)]) / self.duration
         raise InputError(
             f"CartesianMotion: at {where:.4g} % of the path the posture of the arm is not determined: give another "
-            "`start`, or `hold` with the joints that shall stay where they are"
+            "`start`, or `hold` with joints that keep their positions"
         )
 
     def estimate(self, s: FloatArray) -> FloatArray:
@@ -156,7 +156,9 @@ class JointPath(Trajectory):
         lost = ~np.isfinite(found[0]).all(axis=-1)
         if lost.any():
             where = 100 * float(s[np.argmax(lost)]) / self.duration
-            raise NonFiniteError(f"CartesianMotion: at {where:.6g} % of the path no joint positions were found")
+            raise NonFiniteError(
+                f"CartesianMotion: at {where:.6g} % of the path no joint positions were found: give another `start`"
+            )
         return found.reshape(order + 1, *t.shape, self.n)
 
     def stack_at(self, s: FloatArray, q: FloatArray, order: int) -> FloatArray:

@@ -26,7 +26,7 @@ class Line(CartesianPath):
         goal: last pose, likewise; without orientation that of the first pose is kept.
 
     Raises:
-        InputError: the poses are equal, or their orientations are turned by 180 degrees against each other.
+        InputError: the poses are equal, or their orientations differ by 180 degrees.
 
     Example:
         >>> import flexjoint as fj

@@ -43,27 +43,27 @@ class CartesianMotion(Trajectory):
         path: the path, such as `fj.trajectory.Line`, in base coordinates.
         start: (n,), joint positions at the first pose of the path, or near them, in rad or m; by default the first of
             eight postures found by `fj.inverse_kinematics` from which the path can be followed.
-        duration: duration, in s; of a path with times, like `PoseSpline`, its own by default.
-        law: in place of the duration, the share of the path that is covered, from 0 to 1: a trajectory with one
-            column.  By default `RestToRest`, smooth enough for the robot.
-        speed, acceleration: in place of the duration, limits along the path, in m/s and m/s²: the velocity is a
+        duration: duration, in s; a path with times, such as `PoseSpline`, has its own by default.
+        law: instead of the duration, the fraction of the path covered, from 0 to 1: a trajectory with one column.  By
+            default `RestToRest`, smooth enough for the robot.
+        speed, acceleration: instead of the duration, limits along the path, in m/s and m/s²: the velocity is a
             `SmoothTrapezoid`.
         angular_speed, angular_acceleration: limits of the rotation, in rad/s and rad/s²; none by default.
         link: name of the link that carries the frame; the robot's tool by default.
         frame: pose of the frame on the link, such as that of a gripper; the link's own frame by default.
-        orientation: what the path prescribes of the orientation: "full", the default; one axis of the frame, "x", "y"
-            or "z", about which it may turn; or "free".
+        orientation: constrained part of the orientation: "full", the default; "x", "y" or "z", the direction of this
+            axis only; or "free".
         base: pose of the robot's base in the world, if the path is given in world coordinates.
         hold: names of joints that keep their positions.
         posture: (n,), joint positions that a redundant arm approaches along the path.
         limits: whether a path that leads beyond the position limits of a joint is refused; True by default.
-        smoothness: number of continuous derivatives of the time law, where `law` is not given; by default what the
-            robot needs, at least 3, and one more with `speed`, so that torques do not jump where a ramp ends.
+        smoothness: number of continuous derivatives of the time law, unless `law` is given; by default what the robot
+            needs, at least 3, and one more with `speed`, so that torques do not jump at the end of a ramp.
 
     Attributes:
         path_error: `PathError`: largest distance and angle from the path, looked for between all knots, and the bound.
         least_singular_value: smallest singular value of the Jacobian along the path (lengths in m, angles in rad) and
-            the share of the path where it is.
+            the fraction of the path at which it occurs.
 
     Raises:
         InputError: an argument is wrong, or the robot cannot follow the path: the message names the place and the
@@ -206,7 +206,7 @@ def followed(
         except InputError as error:
             problem = problem or error
     assert problem is not None
-    raise problem if start is not None else InputError(f"{problem} ({POSTURES} postures at its begin were tried)")
+    raise problem if start is not None else InputError(f"{problem} ({POSTURES} postures at its start were tried)")
 
 
 def starts(task: Task, path: CartesianPath) -> Iterator[FloatArray]:

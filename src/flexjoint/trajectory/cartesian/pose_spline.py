@@ -24,19 +24,18 @@ SAMPLES = 16  # per pose, where the norm is looked at
 class PoseSpline(CartesianPath):
     """A smooth path through poses at given times, at rest at both ends.
 
-    Position and quaternion are splines, the quaternion is divided by its length: the path passes through every pose,
-        and
-    does not depend on the choice of the base or tool frame.
+    Position and quaternion are splines; the quaternion is normalized.  The path passes through every pose and does not
+    depend on the choice of the base or tool frame.
 
     Args:
-        poses: two or more poses, a `Pose` of shape (m,) or a sequence; without orientation that of the pose before is
-            kept.
-        times: (m,), times of the poses, increasing from 0, in s; or the duration, a number, which is divided by the
-            distances between the poses, 1 m counting as much as a turn of 120 degrees.
+        poses: two or more poses, a `Pose` of shape (m,) or a sequence; a pose without orientation keeps the previous
+            one.
+        times: (m,), times of the poses, increasing from 0, in s; or the duration, a number, divided in proportion to
+            the distances between the poses (1 m counts as much as a turn of 120 degrees).
         smoothness: number of continuous derivatives, at most 15; 3 by default, as elastic joints need.
 
     Raises:
-        InputError: poses or times contradict each other, or neighbours are turned by 180 degrees.
+        InputError: poses or times contradict each other, or neighbouring orientations differ by 180 degrees.
 
     Example:
         >>> import flexjoint as fj
@@ -64,8 +63,8 @@ class PoseSpline(CartesianPath):
         if np.min(norms) < LEAST_NORM:
             i = int(np.searchsorted(spline.times, t[np.argmin(norms)]))
             raise InputError(
-                f"PoseSpline: poses {max(i, 1)} and {max(i, 1) + 1} are turned too far against each other for a smooth "
-                "path: give a pose between them"
+                f"PoseSpline: poses {max(i, 1)} and {max(i, 1) + 1} differ by too large a rotation for a smooth path: "
+                "give a pose between them"
             )
 
     def derivatives(self, s: FloatArray, order: int) -> FloatArray:
@@ -91,8 +90,8 @@ def rows_of(poses: Pose | Sequence[Pose]) -> FloatArray:
         along = float(Q[0] * rows[i - 1, 3] + Q[1] * rows[i - 1, 4] + Q[2] * rows[i - 1, 5] + Q[3] * rows[i - 1, 6])
         if i and abs(along) < OPPOSITE / 2:
             raise InputError(
-                f"PoseSpline: poses {i} and {i + 1} are turned by 180 degrees against each other, which could go "
-                "either way round: give a pose between them"
+                f"PoseSpline: poses {i} and {i + 1} differ by 180 degrees, so the direction of rotation is ambiguous: "
+                "give a pose between them"
             )
         rows[i, :3], rows[i, 3:] = pose.position, -Q if i and along < 0 else Q
     return rows

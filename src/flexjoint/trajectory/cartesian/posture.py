@@ -117,7 +117,7 @@ def fitted_posture(task: Task, path: CartesianPath, knots: Sequence[Knot]) -> Tr
     else:
         raise InputError(
             "CartesianMotion: along this path the posture of the arm changes too often for one motion: divide the "
-            "path, or give `hold` with the joints that shall stay where they are"
+            "path, or give `hold` with joints that keep their positions"
         )
     c = through_ends(task, c[: degree + 1], knots[0], knots[-1])
     law = resting_law(path)

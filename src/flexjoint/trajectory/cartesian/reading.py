@@ -119,7 +119,7 @@ class Reader:
         """Where the frame is at `start`."""
         if self.start is None:
             raise InputError(
-                f"{self.table.place}: give start (or start_deg), the joint positions at the begin of the path, or "
+                f"{self.table.place}: give start (or start_deg), the joint positions at the start of the path, or "
                 "from, its first pose"
             )
         found = forward_kinematics(self.robot, self.start, link=self.options["link"])

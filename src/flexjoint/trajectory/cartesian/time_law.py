@@ -37,7 +37,7 @@ class Timing:
         given = self.given()
         if path.timed:
             if set(given) - {"duration"}:
-                raise InputError(f"{OWNER}: {type(path).__name__} has times of its own: give `duration`, or nothing")
+                raise InputError(f"{OWNER}: {type(path).__name__} has its own times: give `duration`, or nothing")
             return None
         if len(given) > 1:
             raise InputError(f"{OWNER}: {' and '.join(given)} are both given: keep one")
@@ -56,7 +56,7 @@ class Timing:
         """The share of the path that is covered, from 0 to 1."""
         if self.law is not None:
             if self.smoothness is not None:
-                raise InputError(f"{OWNER}: smoothness is that of the law here: keep one of `smoothness` and `law`")
+                raise InputError(f"{OWNER}: the law already has a smoothness: give `smoothness` or `law`, not both")
             return checked_law(self.law)
         least += self.duration is None  # ramps end in full motion: torques shall not jump there
         smoothness = least if self.smoothness is None else whole(OWNER, "smoothness", self.smoothness, least=1)
@@ -80,7 +80,7 @@ class Timing:
         )
         if not np.isfinite(acceleration):
             raise InputError(
-                f"{OWNER}: give `acceleration` beside `speed`; for a path that only turns `angular_acceleration`"
+                f"{OWNER}: give `acceleration` with `speed`; for a path that only turns `angular_acceleration`"
             )
         return speed, acceleration
 
@@ -97,12 +97,12 @@ def checked_law(value: object) -> Trajectory:
     """A trajectory with one column between 0 and 1."""
     law = a_trajectory(OWNER, value)
     if law.n != 1:
-        raise InputError(f"{OWNER}: the law has {law.n} columns; it must have one, the share of the path")
+        raise InputError(f"{OWNER}: the law has {law.n} columns; it must have one, the fraction of the path")
     shares = law(law.duration * np.linspace(0.0, 1.0, SAMPLES), 0)[0, :, 0]
     if np.min(shares) < -BEYOND or np.max(shares) > 1 + BEYOND:
         raise InputError(
-            f"{OWNER}: the law reaches from {np.min(shares):.6g} to {np.max(shares):.6g}; it is the share of the path "
-            "that is covered and must stay between 0 and 1"
+            f"{OWNER}: the law reaches from {np.min(shares):.6g} to {np.max(shares):.6g}; it is the fraction of the "
+            "path that is covered and must stay between 0 and 1"
         )
     return law
 

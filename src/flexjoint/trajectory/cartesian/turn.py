@@ -37,8 +37,8 @@ class Turn:
         angle = 2 * float(atan2(sine, relative[0]))
         if angle > np.pi - OPPOSITE:
             raise InputError(
-                f"{owner}: the orientations at the ends are turned by 180 degrees, which could go either way round: "
-                "give a pose between them"
+                f"{owner}: the orientations at the ends differ by 180 degrees, so the direction of rotation is "
+                "ambiguous: give a pose between them"
             )
         axis = relative[1:] / sine if sine > 0 else np.zeros(3)
         return cls.about(axis, angle, first, own=True)

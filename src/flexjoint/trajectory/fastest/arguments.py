@@ -29,15 +29,15 @@ def check_robot(robot: Robot) -> Robot:
     a_robot(NAME, robot)
     if any(robot.variable_stiffness):
         raise InputError(
-            f"{NAME}: {robot.name} has joints of variable stiffness, whose motions are checked, not optimized: use "
-            "fit_duration(robot, motion, stiffness=...), which scales a motion uniformly"
+            f"{NAME}: {robot.name} has variable-stiffness joints, which are not supported: use fit_duration(robot, "
+            "motion, stiffness=...), which scales a motion uniformly"
         )
     if robot.fidelity == "complete" and any(robot.compliant):
         order = needed_order(robot)
         raise InputError(
-            f"{NAME}: {robot.name} has complete rotors, whose motions are checked, not optimized: its torques depend "
-            f"on derivative {order} of q; optimize robot.with_fidelity('spong') with few intervals, make the motion m "
-            f"smoother, fj.trajectory.Spline(m(t, order=0)[0], t, smoothness={order - 1}), and give it to fit_duration"
+            f"{NAME}: {robot.name} has complete rotors, which are not supported: its torques depend on derivative "
+            f"{order} of q; optimize robot.with_fidelity('spong') with few intervals, make the motion m smoother, "
+            f"fj.trajectory.Spline(m(t, order=0)[0], t, smoothness={order - 1}), and give it to fit_duration"
         )
     return robot
 

@@ -38,14 +38,14 @@ class ActivePhase:
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """All limits of a robot against a motion, on a grid that is finer than the one of the optimization.
+    """Check of a motion against all limits of a robot, on a finer grid than that of the optimization.
 
     Args:
         samples: times that were compared.
         excess: largest violation of any limit, relative to it (a position: to its range); 0 if there is none.
         quantity, joint: the limit that the motion comes closest to, or exceeds most.
         at: time of this, in s; NaN for a mean over the motion.
-        active: when which limit is active, ordered by time.
+        active: intervals in which a limit is active, ordered by time.
     """
 
     samples: int

@@ -47,8 +47,8 @@ class FastestMotion:
         duration: its duration, in s.
         uniform: shortest duration of the given motion under uniform scaling (`fit_duration`), in s.
         certificate: all limits on a grid 20 times finer than that of the optimization.
-        status: IPOPT's words at its end, "Solve_Succeeded" at a local optimum.
-        iterations: of IPOPT, all optimizations together.
+        status: final status of IPOPT, "Solve_Succeeded" at a local optimum.
+        iterations: total number of iterations of IPOPT.
     """
 
     trajectory: Trajectory
@@ -95,13 +95,13 @@ def time_optimal(
 
     Args:
         robot: the robot with its limits.
-        path: a trajectory, whose path counts, not its times; or waypoints, (m, n), in rad or m: a `Spline` through
-            them, a straight line through two.
-        free: only the ends of the path count, and the rest is where the search starts; off by default.
+        path: a trajectory, of which only the path is used; or waypoints, (m, n), in rad or m: a `Spline` through them,
+            a straight line through two.
+        free: whether only the ends of the path are kept and the rest is the initial guess; False by default.
         wrench: constant force, N, and moment, Nm, on the tool in base coordinates, (6,); none by default.
-        intervals: of the splines, the finer the better and slower; by default 40 with elastic joints, 80 with rigid
-            ones, and at least 8 per segment of a spline; half of them with a free path.
-        iterations: of IPOPT, at most; 300 by default.
+        intervals: number of intervals of the splines; more are better and slower; by default 40 with elastic joints, 80
+            with rigid ones, and at least 8 per segment of a spline; half of them with a free path.
+        iterations: maximum number of iterations of IPOPT; 300 by default.
 
     Returns:
         FastestMotion.

@@ -198,7 +198,7 @@ def test_a_spline_through_poses_rests_at_both_ends_and_takes_the_duration():
     assert np.max(np.abs(found(np.array([0.0, 3.0, 4.0]))[1:4])) < 1e-9
     reached = fj.forward_kinematics(PANDA, found(1.5)[0])
     assert np.allclose(reached.position, poses[1].position, atol=1e-14)
-    with pytest.raises(fj.InputError, match="PoseSpline has times of its own"):
+    with pytest.raises(fj.InputError, match="PoseSpline has its own times"):
         motion(path=spline, speed=0.1)
 
 
@@ -270,11 +270,11 @@ def through_stretched():
         (lambda: motion(path="line"), "path must be a path such as fj.trajectory.Line, not str"),
         (lambda: motion(duration=-1.0), "duration is -1.0; it must be a positive"),
         (lambda: motion(duration=1.0, speed=0.1), "duration and speed are both given: keep one"),
-        (lambda: motion(speed=0.1), "give `acceleration` beside `speed`"),
+        (lambda: motion(speed=0.1), "give `acceleration` with `speed`"),
         (lambda: fj.trajectory.CartesianMotion(PANDA, Line(AT_Q, GOAL), Q), "give `duration`, `speed` with"),
         (
             lambda: motion(law=fj.trajectory.RestToRest([0.0], [1.2], 2.0)),
-            "the law reaches from 0 to 1.2; it is the share",
+            "the law reaches from 0 to 1.2; it is the fraction",
         ),
         (lambda: motion(law=fj.trajectory.RestToRest([0.0, 0], [1.0, 1], 2.0)), "the law has 2 columns"),
         (lambda: motion(orientation="w"), "orientation is 'w'; it must be one of 'full', 'x'"),

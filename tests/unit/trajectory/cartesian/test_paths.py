@@ -146,7 +146,7 @@ HALF_TURN = Pose(B.position, A.rotation @ np.diag([1.0, -1.0, -1.0]))
     ("make", "message"),
     [
         (lambda: Line(A, A), r"Line: it ends where it starts, at \[0.4, 0.0, 0.5\]"),
-        (lambda: Line(A, HALF_TURN), "Line: .* turned by 180 degrees.*give a pose between"),
+        (lambda: Line(A, HALF_TURN), "Line: .* differ by 180 degrees.*give a pose between"),
         (lambda: Line(A, [0.1, np.nan, 0.2]), "every number must be finite"),
         (lambda: Line(A, "there"), "Line: goal is 'there'; give a Pose"),
         (lambda: Line(A, Pose([A.position, B.position])), "Line: goal holds 2 poses; give one"),
@@ -166,7 +166,7 @@ HALF_TURN = Pose(B.position, A.rotation @ np.diag([1.0, -1.0, -1.0]))
             r"PoseSpline: times\[2\] = 1.0 does not come after times\[1\]",
         ),
         (lambda: PoseSpline([A, A], 2.0), "PoseSpline: poses 0 and 1 are equal.*give `times`"),
-        (lambda: PoseSpline([A, HALF_TURN], 2.0), "PoseSpline: poses 1 and 2 are turned by 180 degrees"),
+        (lambda: PoseSpline([A, HALF_TURN], 2.0), "PoseSpline: poses 1 and 2 differ by 180 degrees"),
         (lambda: PoseSpline([A], 2.0), "PoseSpline: poses must be two or more"),
         (lambda: PoseSpline([A, B], [0.0, 1.0], smoothness=99), "PoseSpline: smoothness is 99"),
         (lambda: Line(A, B).then(Line(A, C), deviation=0.1), "path 1 and path 2 do not meet: the positions are 0.2449"),
