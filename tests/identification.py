@@ -1,9 +1,9 @@
 """Identification over many simulated logs: coverage of stated deviations, accuracy and time on the LWR and the Panda.
 
-    python tests/identification.py [--repetitions 200] [--arms 10] [--only bench,slow,resonances,kuka_lwr,panda,cure,mujoco]
+    python tests/identification.py [--repetitions 200] [--arms 10] [--only bench,slow,resonances,cure,mujoco,panda]
 
-Logs have 19-bit encoders, current noise, one sample of delay in the loop, spring damping and Stribeck friction; those of
-MuJoCo have its own dry friction.  Prints a table and fails if a figure misses its bound (docs/testing.md).
+Logs have 19-bit encoders, current noise, one sample of delay in the loop, spring damping and Stribeck friction; those
+of MuJoCo have its own dry friction.  Prints a table and fails if a figure misses its bound (docs/testing.md).
 """
 
 from __future__ import annotations
