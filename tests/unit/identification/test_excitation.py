@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import flexjoint as fj
 from flexjoint.cli import app
 from flexjoint.identification import exciting_motion
-from flexjoint.identification.excitation import Search
+from flexjoint.identification.excitation_search import Search
 from flexjoint.identification.information import Information
 from flexjoint.identification.motion_limits import LimitPenalty
 from flexjoint.identification.resonance_motion import sines, spring_bands
