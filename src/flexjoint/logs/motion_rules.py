@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..drives import ElasticDrive
 from ..errors import listed
 from ..findings import Finding
 from ..types import FloatArray
@@ -15,6 +16,7 @@ from .quantities import labels
 from .sample_rules import STILL
 from .sampling import Uniform, derivative
 
+DEFLECTED = 3.0  # torques of a spring over those measured: more is no deflection
 ALIKE = 0.8  # correlation with the derivative of the positions
 OFF = 0.1  # relative error of the velocities
 NEAR = 0.1  # of a factor that a unit explains
@@ -92,7 +94,7 @@ def motor_findings(log: Log, q: FloatArray, theta: FloatArray) -> Iterator[Findi
         ratio = joint.drive.motors[0].gear_ratio if joint.drive else None
         if np.array_equal(q[:, i], theta[:, i]):
             copied.append(joint.name)
-        elif abs(gain) > 3 or gain < 0:
+        elif (abs(gain) > 3 or gain < 0) and not is_deflection(log, i, y - x):
             known = f", and its gear ratio is {ratio:g}" if ratio else ""
             yield Finding(
                 "error",
@@ -110,6 +112,16 @@ def motor_findings(log: Log, q: FloatArray, theta: FloatArray) -> Iterator[Findi
             f"theta equals q at {listed(copied)}: one of them is a copy, and no deflection of the springs is known",
             "leave out the columns that were not measured",
         )
+
+
+def is_deflection(log: Log, i: int, phi: FloatArray) -> bool:
+    """Whether θ − q (m,) is as small as the spring of a joint deflects by its torques: the joint holds a load."""
+    drive = log.robot.joints[i].drive
+    torques = [x[:, i] for x in (log.tau, log.tau_e) if x is not None]
+    if not isinstance(drive, ElasticDrive) or not torques:
+        return False
+    stiffness = float(drive.law.curve(0.0).stiffness)
+    return stiffness * float(np.std(phi)) < DEFLECTED * max(float(np.nanstd(x)) for x in torques)
 
 
 def degree_findings(log: Log, name: str, x: FloatArray) -> Iterator[Finding]:

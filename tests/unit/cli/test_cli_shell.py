@@ -88,6 +88,9 @@ def write_identified(folder, robot):
     names = [f"{x}.{joint.name}" for x in ("q", "tau") for joint in robot.joints]
     table = np.column_stack([t, q, fj.inverse_dynamics(robot, q, v, a)])
     np.savetxt(folder / "identified.csv", table, delimiter=",", header=",".join(["t", *names]), comments="")
+    fj.write_robot(robot.with_drives([fj.ElasticDrive(300.0, fj.Motor(0.1))] * 2), folder / "elastic.toml")
+    header = ",".join(["t", *names]).replace("q.", "theta.")
+    np.savetxt(folder / "elastic.csv", table, delimiter=",", header=header, comments="")
 
 
 def commands(files):
@@ -129,6 +132,10 @@ def commands(files):
         "identify": (
             ["identify", files / "identified.toml", files / "identified.csv", "--friction", "viscous"],
             [f"joint1_{LONG}.drive.motor.inertia", "like noise", "condition"],
+        ),
+        "resonances": (
+            ["resonances", files / "elastic.toml", files / "elastic.csv"],
+            [*long, "resonance, Hz", "chirp of"],
         ),
         "equations": (
             ["equations", files / "long.toml", "--quantity", "mass_matrix"],

@@ -296,3 +296,18 @@ def test_thresholds_that_detect_nothing_are_refused(wrong):
 def test_samples_that_run_backwards():
     with pytest.raises(fj.InputError, match="no sample of the log is later than the one before it"):
         fj.detection.detect(pendulum_log(t=-np.arange(100.0)), thresholds=1.0)
+
+
+def test_wrong_signs_and_units_are_named():
+    """By `check_log`, for the log and for the calibration."""
+    robot = fj.load("hua_3r").without_drives().without_friction()
+    t = np.arange(2000) * 5e-3
+    q = np.sin(np.outer(t, [1.0, 1.3, 0.7]))
+    v = np.cos(np.outer(t, [1.0, 1.3, 0.7])) * [1.0, 1.3, 0.7]
+    tau = fj.gravity_torque(robot, q)
+    good = fj.logs.Log(robot, t, q=q, v=v, tau=tau)
+    with pytest.warns(fj.FlexjointWarning, match="detect: the log: tau of .* has the opposite sign"):
+        fj.detection.detect(fj.logs.Log(robot, t, q=q, v=v, tau=-tau), thresholds=1.0)
+    text = "detect: the calibration: v of .* has the opposite sign"
+    with pytest.warns(fj.FlexjointWarning, match=text), pytest.raises(fj.InputError, match="the model does not fit"):
+        fj.detection.detect(good, calibration=fj.logs.Log(robot, t, q=q, v=-v, tau=tau))

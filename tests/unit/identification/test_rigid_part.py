@@ -12,15 +12,15 @@ from support.pinocchio_model import pinocchio_model
 NOISE = 0.02  # Nm
 
 
-@pytest.fixture(scope="module")
-def robot():
-    drives = [fj.RigidDrive(fj.Motor(0.3 + 0.1 * i, viscous_friction=1.0 + i)) for i in range(3)]
-    return fj.load("hua_3r").with_drives(drives)
+@pytest.fixture(scope="module", params=["hua_3r", "kuka_lwr"])
+def robot(request):
+    robot = fj.load(request.param)
+    return robot.with_drives([fj.RigidDrive(fj.Motor(0.3 + 0.1 * i, viscous_friction=1.0 + i)) for i in range(robot.n)])
 
 
 def log_of(robot, seed):
     """Positions, and torques measured at the times of the samples."""
-    motion = multisine([0.9, 0.7, 0.9], seed, 20.0)
+    motion = multisine([0.9, 0.7, 0.9, 0.8, 1.0, 1.0, 1.2][: robot.n], seed, 20.0)
     t = np.arange(10_000) * 2e-3
     q, v, a = np.moveaxis(motion.derivatives(t, 2), 0, 0)
     exact = fj.inverse_dynamics(robot, q, v, a)
@@ -40,14 +40,14 @@ def columns(model, q, v, a):
 
 def test_base_parameters_predict_as_pinocchio_and_scipy(robot):
     log, motion, _ = log_of(robot, 1)
-    rough = robot.with_drives([fj.RigidDrive(fj.Motor(0.2, viscous_friction=0.5))] * 3)
+    rough = robot.with_drives([fj.RigidDrive(fj.Motor(0.2, viscous_friction=0.5))] * robot.n)
     found = fj.identification.identify(rough, log, held=False, delay=0.0, friction="viscous")
     model = pinocchio_model(robot)
-    every = slice(None, None, 5)
+    every = slice(None, None, 20)
     solution = lstsq(columns(model, *(x[every] for x in motion)), log.tau[every].ravel())[0]
     _, (q, v, a), exact = log_of(robot, 2)
     q, v, a, exact = (x[::50] for x in (q, v, a, exact))
-    theirs = (columns(model, q, v, a) @ solution).reshape(-1, 3)
+    theirs = (columns(model, q, v, a) @ solution).reshape(-1, robot.n)
     bodies = [x for x in found.estimates if x.kind == "base"]
     ours = fj.base_regressor(robot, q, v, v, a) @ [x.value for x in bodies]
     for i, joint in enumerate(robot.joints):
