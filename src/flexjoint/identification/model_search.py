@@ -1,8 +1,8 @@
 """Estimation of more and more suitable models: friction laws, spring laws, held torques, samples that count.
 
 Friction is Coulomb at first, with static friction where the residuals ask for it; then it may differ by direction, and
-springs may stiffen.  Where the model is still wrong, reversals are left out: real and simulated stiction depends on more
-than the velocity.
+springs may stiffen.  Where the model is still wrong, reversals are left out: real and simulated stiction depends on
+more than the velocity.
 """
 
 from __future__ import annotations
