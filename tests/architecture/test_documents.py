@@ -153,13 +153,14 @@ def test_the_page_on_results_runs(tmp_path, monkeypatch, capsys):
     assert figures | {"run.nc", "run.html"} == {path.name for path in tmp_path.iterdir()}
 
 
+@pytest.mark.long
 def test_the_page_on_studies_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "studies.md").read_text(), re.DOTALL)
     exec("\n".join(blocks), {})
     printed = capsys.readouterr().out
     assert "failed; the first with" in printed and "controller.data.gain was 400.0, now it is 300.0" in printed
-    assert "<Sweep over gains.K_P, gains.K_D, payload: 12 points" in printed
+    assert "<SweepTable over gains.K_P, gains.K_D, payload: 12 points" in printed
     assert {"samples", "python_law"} == {path.name for path in tmp_path.iterdir()}
 
 

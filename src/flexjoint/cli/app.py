@@ -33,7 +33,7 @@ TASKS = {
     "Robots": ("robots", "info", "check", "drives", "view", "rotors", "equations"),
     "Motions": ("torques", "fit", "fastest", "ik", "record"),
     "Control": ("controllers", "simulate", "study", "studio", "linearize"),
-    "Logs": ("log", "detect", "excite", "identify"),
+    "Logs": ("log", "detect", "excite", "identify", "resonances"),
     "Other programs": ("export-c", "export-fmu", "export-mjcf", "export-urdf", "serve"),
 }  # sections of `flexjoint --help`; a command that is not named here stands in the last one
 OTHERS = "More"

@@ -25,7 +25,7 @@ def export_mjcf(
     geometry: Annotated[bool, typer.Option(help="Write meshes and bodies of the robot file.")] = True,
     contacts: Annotated[bool, typer.Option("--contacts", help="Let collision geometry touch.")] = False,
 ) -> CommandResult:
-    """Write a robot with its motors and springs as MJCF, for MuJoCo.
+    """Write a robot with its motors and springs for MuJoCo.
 
     What MuJoCo cannot express is listed; --strict makes it an error.
     """

@@ -45,7 +45,7 @@ def resonances(
     topic: Topic = None,
     plot: PlotFile = None,
 ) -> CommandResult:
-    """Estimate resonances and stiffness from motor positions and torques alone.
+    """Estimate resonances and stiffness from motors alone.
 
     Needs motion near the resonance, such as a chirp of one joint while the others hold.
     """

@@ -22,5 +22,5 @@ from .summary import (
     quantiles as quantiles,
     summarize as summarize,
 )
-from .sweep import Sweep as Sweep, sweep as sweep
+from .sweep import SweepTable as SweepTable, sweep as sweep
 from .worst_case import WorstCase as WorstCase, worst_case as worst_case

@@ -123,6 +123,8 @@ class BlockRun:
                     more = following is not None
                     if following is not None and not self.taken_from_others(following, executor):
                         submit(following)
+                if not waiting:
+                    break
                 try:
                     future = finished.get(timeout=PATIENCE)
                 except Empty:

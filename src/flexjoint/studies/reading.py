@@ -18,14 +18,14 @@ from .store import SETTINGS, Store, read_settings
 
 if TYPE_CHECKING:
     from .monte_carlo import MonteCarlo
-    from .sweep import Sweep
+    from .sweep import SweepTable
 
 ROBOT = "robot.toml"
 
 
 def read(
     folder: str | os.PathLike[str], *, robot: Robot | None = None, limit: float | None = None
-) -> MonteCarlo | Sweep:
+) -> MonteCarlo | SweepTable:
     """The study in a store, as `monte_carlo` or `sweep` returns it, with the samples that are stored.
 
     Args:
@@ -34,7 +34,7 @@ def read(
         limit: Largest error above which a run fails, rad or m; by default only divergence is a failure.
 
     Returns:
-        A MonteCarlo or a Sweep; damaged blocks are left out, with a warning.
+        A MonteCarlo or a SweepTable; damaged blocks are left out, with a warning.
 
     Raises:
         InputError: There is no store, or it cannot be read.
@@ -49,9 +49,9 @@ def read(
     found = read_settings(place)
     columns = stored_columns(place, found)
     if found.get("kind") == "sweep":
-        from .sweep import Sweep
+        from .sweep import SweepTable
 
-        return Sweep(tuple(found["axes"]), columns, dict(found["columns"]), len(next(iter(columns.values()))))
+        return SweepTable(tuple(found["axes"]), columns, dict(found["columns"]), len(next(iter(columns.values()))))
     from .monte_carlo import study_of
 
     known = robot if robot is not None else stored_robot(place)

@@ -32,7 +32,7 @@ SHOWN = 20  # rows in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sweep:
+class SweepTable:
     """A table with one row per point; `sweep["largest"]` is a column.
 
     Args:
@@ -52,7 +52,7 @@ class Sweep:
     plan: SweepPlan | None = None
 
     def __repr__(self) -> str:
-        return f"<Sweep over {', '.join(self.axes)}: {len(self)} points, {np.count_nonzero(self.failed)} failed>"
+        return f"<SweepTable over {', '.join(self.axes)}: {len(self)} points, {np.count_nonzero(self.failed)} failed>"
 
     def __len__(self) -> int:
         return int(self.table[POINT].size)
@@ -134,7 +134,7 @@ def sweep(
     block: int | None = None,
     progress: Callable[[int], Any] = lambda points: None,
     **options: Any,
-) -> Sweep:
+) -> SweepTable:
     """Tracking errors over all combinations of some values, or over a list of points, as a table.
 
     Args:
@@ -153,7 +153,7 @@ def sweep(
         options: Further options of `simulate`.
 
     Returns:
-        A Sweep, rows in the order of the axes, those that need another kernel first.  After Ctrl-C it has the points
+        A SweepTable, rows in the order of the axes, those that need another kernel first.  After Ctrl-C it has the points
         that were finished.  A point that diverges, or whose step is too long, is a row like the others.
 
     Raises:
@@ -185,4 +185,4 @@ def sweep(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", DIVERGED, UserWarning)  # the result has it
         BlockRun(plan, plan.count, store, found.__setitem__, counted).run(executor, threads)
-    return Sweep(plan.axes, merged(found, plan.units), plan.units, plan.count, plan)
+    return SweepTable(plan.axes, merged(found, plan.units), plan.units, plan.count, plan)

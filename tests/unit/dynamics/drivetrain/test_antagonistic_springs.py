@@ -312,7 +312,7 @@ def test_joints_without_a_choice_have_no_band():
 @pytest.mark.parametrize(
     ("springs", "words"),
     [
-        ((fj.springs.LinearSpring(300.0), fj.springs.LinearSpring(500.0)), ["'elbow'", "singular", "must stiffen"]),
+        ((fj.springs.LinearSpring(300.0), fj.springs.LinearSpring(500.0)), ["'elbow'", "singular", "that stiffens"]),
         ((fj.springs.CubicSpring(300.0, 0.0), fj.springs.LinearSpring(500.0)), ["'elbow'", "singular"]),
         (
             (fj.springs.ExponentialSpring(200.0, 10.0), fj.springs.ExponentialSpring(300.0, 10.0)),
