@@ -47,7 +47,9 @@ SMALL = [robot for robot in ROBOTS if robot.n <= 12]
 
 
 def each(robots=ROBOTS):
-    return pytest.mark.parametrize("robot", robots, ids=[robot.name for robot in robots])
+    long = [robot for robot in CHAINS if robot.n in (2, 5, 12)] + [x for x in OTHERS if x.name in ("tree_3", "tree_12")]
+    marked = [pytest.param(robot, marks=[pytest.mark.long] * (robot in long)) for robot in robots]
+    return pytest.mark.parametrize("robot", marked, ids=[robot.name for robot in robots])
 
 
 def random_state(robot, count=3, seed=0):

@@ -153,8 +153,8 @@ def sweep(
         options: Further options of `simulate`.
 
     Returns:
-        A SweepTable, rows in the order of the axes, those that need another kernel first.  After Ctrl-C it has the points
-        that were finished.  A point that diverges, or whose step is too long, is a row like the others.
+        A SweepTable, rows in the order of the axes, those that need another kernel first.  After Ctrl-C it has the
+        points that were finished.  A point that diverges, or whose step is too long, is a row like the others.
 
     Raises:
         InputError: An axis is unknown, a value does not fit, or the folder holds something else.

@@ -152,6 +152,7 @@ def test_squares_and_products_are_written_as_such():
     assert found == expected + (I3yy + m3 * lc3**2) * c23**2 + 2 * m3 * l2 * lc3 * c2 * c23
 
 
+@pytest.mark.long
 def test_derivatives_and_torque_of_elastic_joints():
     """τ = B θ'' + τ_e with θ = q + τ_e/K  [EJNEA (4b), (7)]; links without their rotors."""
     found = equations_of_motion(ELASTIC, ["torque_derivatives", "inverse_dynamics"], order=2)

@@ -155,7 +155,10 @@ NAMES = list(commands(Path()))
 # Tables -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
+SLOW = ("studio", "linearize", "fastest", "simulate many")
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.long] * (x in SLOW)) for x in NAMES])
 def test_no_name_and_no_number_is_lost_in_any_width(run, files, name):
     arguments, needed = commands(files)[name]
     wide = run(*arguments)

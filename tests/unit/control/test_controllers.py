@@ -1,6 +1,7 @@
 """Every law does on its robot what its theory says."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -145,14 +146,17 @@ def test_the_energy_of_structure_preserving_control_never_grows():
 # Models that are wrong --------------------------------------------------------------------------------------------
 
 
+long = partial(pytest.param, marks=pytest.mark.long)
+
+
 @pytest.mark.parametrize(
     ("law", "period", "bound"),
     [
         (fj.control.MotorPD(LWR, [2000.0, 100.0]), 5e-4, 0.05),
-        (fj.control.FullStateFeedback(LWR, [2000.0, 100.0, 1.0, 0.002]), 5e-4, 0.05),
-        (fj.control.StructurePreserving(LWR, [2000.0, 100.0, [5.0, 5.0, 5.0, 5.0, 2.0, 1.0, 0.5]]), 1e-4, 0.06),
-        (fj.control.FeedforwardPD(LWR, [2000.0, 100.0]), 5e-4, 0.03),
-        (fj.control.PassivityControl(LWR.rigid(), 20.0, 40.0), 1e-3, 0.01),
+        long(fj.control.FullStateFeedback(LWR, [2000.0, 100.0, 1.0, 0.002]), 5e-4, 0.05),
+        long(fj.control.StructurePreserving(LWR, [2000.0, 100.0, [5.0, 5.0, 5.0, 5.0, 2.0, 1.0, 0.5]]), 1e-4, 0.06),
+        long(fj.control.FeedforwardPD(LWR, [2000.0, 100.0]), 5e-4, 0.03),
+        long(fj.control.PassivityControl(LWR.rigid(), 20.0, 40.0), 1e-3, 0.01),
         (fj.control.ComputedTorque(LWR.rigid(), fj.control.gains_from_poles([-20.0] * 2)), 1e-3, 0.005),
     ],
     ids=lambda x: type(x).__name__ if isinstance(x, fj.control.Controller) else "",

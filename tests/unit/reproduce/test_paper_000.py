@@ -157,6 +157,7 @@ def loops():
         yield elastic_control.closed_loops(ARM, SHORT)
 
 
+@pytest.mark.long
 def test_wrong_models_are_other_robots(loops):
     """Robots with other masses and springs, made one by one, under the law of the nominal one."""
     gains = fj.control.gains_from_poles([-25.0] * 4)
@@ -172,6 +173,7 @@ def test_wrong_models_are_other_robots(loops):
     assert all(np.isfinite(found.exact).all() for found in loops.wrong.values())
 
 
+@pytest.mark.long
 def test_sensor_sets_and_their_noise(loops):
     assert loops.spread < 1e-8 and loops.decay < 1e-6
     assert all(x.max() < 0.5 for x in loops.errors(noise=False).values())

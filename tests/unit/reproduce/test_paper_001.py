@@ -81,6 +81,7 @@ def test_replay_follows_and_can_fail(monkeypatch):
     assert replay(soft, motion, 0.8) > 1e-2
 
 
+@pytest.mark.long
 def test_report(monkeypatch, tmp_path):
     monkeypatch.setattr(paper_001, "SIZES", (4, 5))
     monkeypatch.setattr(paper_001, "replay", lambda robot, motion: 1e-11)

@@ -106,7 +106,7 @@ def test_a_reference_solution_knows_no_memory():
     """Nor the time since a fault began."""
     adaptive = fj.control.AdaptiveControl(ROBOT, 5.0, 10.0, 1.0, 1e-3)  # knows nothing at first
     for law in (fj.simulation.FaultyActuators(LAW, 0.0, begin=0.01), adaptive):
-        with pytest.raises(fj.InputError, match="has a state .*; use simulate"):
+        with pytest.raises(fj.InputError, match=r"has a state .*; use simulate"):
             fj.simulation.reference_solution(ROBOT, law, MOTION, 0.02)
 
 

@@ -37,9 +37,8 @@ def helical(robot, seed=0, share=0.6):
 CHAIN = helical(fj.random_robot(6, 31, prismatic=0.5, friction=True), 1)
 TREE = helical(fj.random_robot(8, 32, prismatic=0.3, tree=True, fixed=0.4), 2)
 SCREWS = helical(fj.random_robot(4, 33, prismatic=0.0, elastic=0.5), 3, 1.0)
-each = pytest.mark.parametrize(
-    "robot", [pytest.param(CHAIN, marks=pytest.mark.long), TREE, SCREWS], ids=["chain", "tree", "screws"]
-)
+LONG = [pytest.param(x, marks=pytest.mark.long) for x in (CHAIN, SCREWS)]
+each = pytest.mark.parametrize("robot", [*LONG, TREE], ids=["chain", "screws", "tree"])
 
 
 @pytest.fixture(autouse=True)
