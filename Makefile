@@ -22,7 +22,7 @@ test: $(VENV)/.installed-test
 	$(MAKE) --jobs=2 --keep-going lint suite
 
 suite: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	env -u MAKEFLAGS -u MAKELEVEL $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The tests of the C extension with the address and undefined-behaviour sanitizers of GCC, one to seven minutes.
 test-asan: $(VENV)/.installed-test

@@ -96,6 +96,7 @@ def start_workers(address: str, count: int, environment: Mapping[str, str]) -> s
     """
     own = os.environ | environment | {"DASK_DISTRIBUTED__NANNY__PRE_SPAWN_ENVIRON": str(WORKER_ENVIRONMENT)}
     own["DASK_DISTRIBUTED__LOGGING__DISTRIBUTED"] = "critical"
+    own["DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED"] = "False"  # it keeps samples of the stack for an hour
     own["PYTHONPATH"] = os.pathsep.join(x for x in sys.path if x)  # modules of the user's script are found
     options = ["--nworkers", str(count), "--nthreads", "1", "--death-timeout", str(ALONE), "--no-dashboard"]
     command = [sys.executable, "-m", "dask", "worker", address, *options]
