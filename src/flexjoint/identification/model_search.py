@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence, Set
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from .laws import first_laws, first_springs, with_cubic, with_directions
 from .least_squares import MOST_ITERATIONS, Fit, fit
 from .parameters import Unknowns, unknowns
 from .recordings import Recording
-from .residuals import STICTION, STRIBECK, residual_tests, scores
+from .residuals import STICTION, STRIBECK, Score, residual_tests, scores
 from .sample_weights import without_reversals
 from .signals import Signals
 
@@ -91,7 +92,7 @@ class ModelSearch:
 
     def widened(self, found: Found, laws: tuple[str, ...]) -> Found:
         """The fit with friction by direction and cubic springs where the residuals ask for them and laws are free."""
-        asked = [x for x in scores(found.equations, found.fit) if x.asked]
+        asked = [x for x in found.scores if x.asked]
         bent = [x for x in asked if x.joint not in self.straight]
         wider = with_directions(laws, asked, self.friction), with_cubic(self.springs, bent, self.spring)
         if wider == (laws, self.springs):
@@ -151,11 +152,17 @@ class ModelSearch:
             return Found(fit(equations, others, what, friction_start(equations, start), iterations), equations)
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Found:
     """A fit, and the equations along the measured motion."""
 
     fit: Fit
     equations: list[Equations]
+
+    @cached_property
+    def scores(self) -> list[Score]:
+        """What the residuals ask for."""
+        return scores(self.equations, self.fit)
 
     def carried(self, what: Unknowns) -> FloatArray:
         """Values for other parameters: those of the same name stay."""
@@ -173,19 +180,13 @@ def motion_band(recording: Recording) -> float:
 
 def asked_laws(found: Found, laws: tuple[str, ...]) -> tuple[str, ...]:
     """The friction laws, with static friction at joints whose residuals ask for it."""
-    asking = {
-        x.joint
-        for x in scores(found.equations, found.fit)
-        if x.what.startswith(STRIBECK) and abs(x.deviations) > ASKING
-    }
+    asking = {x.joint for x in found.scores if x.what.startswith(STRIBECK) and abs(x.deviations) > ASKING}
     return tuple(law.replace("coulomb", "stribeck") if i in asking else law for i, law in enumerate(laws))
 
 
 def doubtful_joints(found: Found) -> set[int]:
     """Joints whose friction seems to depend on more than the velocity, or whose motor the model explains badly."""
-    stuck = {
-        x.joint for x in scores(found.equations, found.fit) if x.what.startswith(STICTION) and abs(x.deviations) > STUCK
-    }
+    stuck = {x.joint for x in found.scores if x.what.startswith(STICTION) and abs(x.deviations) > STUCK}
     tests = residual_tests(found.fit.channels)
     return stuck | {x.joint for x in tests if x.equation in ("motor", "rigid") and x.probability < DOUBTFUL}
 
