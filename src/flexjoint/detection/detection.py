@@ -372,7 +372,7 @@ def detect(
 
 def warn_of_errors(name: str, log: Log) -> None:
     """Warn of wrong units, signs, orders of joints and empty columns; a robot may be watched while it stands still."""
-    for finding in check_log(log):
+    for finding in check_log(log, delays=False):
         if finding.level == "error" and finding.rule != "motion":
             warn(f"detect: {name}: {finding.reason}; {finding.fix}")
 

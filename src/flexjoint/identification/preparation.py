@@ -79,7 +79,7 @@ def check_contents(robot: Robot, logs: Sequence[Log], notes: list[str]) -> list[
     """
     doubts = []
     for log in logs:
-        for found in check_log(dataclasses.replace(log, robot=robot)):
+        for found in check_log(dataclasses.replace(log, robot=robot), delays=False):
             text = f"{found.reason}; {found.fix}" if found.fix else found.reason
             if found.level == "error" and found.rule not in UNUSED:
                 raise InputError(f"identify: {text}; or estimate all the same: check=False (--no-check)")

@@ -14,11 +14,12 @@ from .sampling import uniform
 from .saturation_rules import saturation_findings
 
 
-def check_log(log: Log) -> tuple[Finding, ...]:
+def check_log(log: Log, *, delays: bool = True) -> tuple[Finding, ...]:
     """What is wrong or probably wrong with a log, the worst first.
 
     Args:
         log: A log, such as `read_log` returns it.
+        delays: Whether delays between channels are estimated too, which takes most of the time; default True.
 
     Returns:
         A `Finding` each: lost samples and stamps, joints that do not move, saturated torques, velocities that are not
@@ -42,5 +43,5 @@ def check_log(log: Log) -> tuple[Finding, ...]:
     if part is not None:
         found += [*saturation_findings(log), *motion_findings(log, part), *circular_findings(log)]
         if not any(x.level == "error" for x in found):  # positions and times are what they should be
-            found += [*model_findings(log), *delay_findings(log)]
+            found += [*model_findings(log), *(delay_findings(log) if delays else ())]
     return tuple(sorted(found, key=lambda x: LEVELS.index(x.level)))
