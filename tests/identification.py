@@ -124,7 +124,7 @@ def payload_cure() -> None:
 
 
 def mujoco_arm() -> None:
-    """A Panda in MuJoCo with its dry friction, logged at 1000, 500 and 250 Hz."""
+    """A Panda in MuJoCo with its dry friction, at 1000, 500 and 250 Hz: the run with which thresholds were chosen."""
     from support.mujoco_logs import Plant, mujoco_run
 
     drives = []
