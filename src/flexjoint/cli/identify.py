@@ -39,7 +39,10 @@ def identify(
         str, typer.Option(help="base: estimate their base parameters; payload; known; auto: base if tau is logged.")
     ] = "auto",
     friction: Annotated[
-        str, typer.Option(help="Of the motors: viscous, coulomb, stribeck, or auto: what the residuals ask for.")
+        str,
+        typer.Option(
+            help="Of the motors: viscous, coulomb, stribeck, the last two also with _by_direction; auto: by the residuals."
+        ),
     ] = "auto",
     spring: Annotated[
         str,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .completion import logs as log_files
@@ -61,12 +60,6 @@ def resonances(
     found = find_resonances(model, [read_log(path, model, **reading) for path in logs], **options)
     if plot is not None:
         plot_resonances(model, found, plot)
-    python = ["robot = robot.without_gear_losses()"] if model is not robot else []
-    read = call("fj.logs.read_log", Code("path"), Code("robot"), **reading)
-    python += [
-        f"logs = [{read} for path in {[str(x) for x in logs]!r}]",
-        f"print({call('fj.identification.find_resonances', Code('robot'), Code('logs'), **options)})",
-    ]
     shown: list[str | Table] = [resonance_table(model, found)]
     shown += [f"{x.joint}: {x.reason}" for x in found if not x.seen]
     return CommandResult(shown, resonance_data(model, found), files_of(plot))
