@@ -10,7 +10,7 @@ import typer
 from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
-from .log_options import ColumnNames, GearRatio, LogFile, TimeUnit, Topic, TorqueConstant, log_options
+from .log_options import LogFile, MeasuredTorque, ReadingOptions
 from .parameters import PlotFile, check_files, files_of
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 def detect(
     robot: RobotArgument,
     log: LogFile,
+    reading: ReadingOptions,
     threshold: Annotated[float | None, typer.Option(help="Alarm threshold for every residual, in Nm or N.")] = None,
     quiet: Annotated[
         str,
@@ -33,18 +34,11 @@ def detect(
     per_hour: Annotated[float, typer.Option(help="False alarms per hour by noise, for learnt thresholds.")] = 1.0,
     cutoff: Annotated[float, typer.Option(help="Cutoff of the filters of the residuals, rad/s.")] = 30.0,
     confirmation: Annotated[float, typer.Option(help="Time that a residual must exceed its threshold, s.")] = 0.0,
-    measured_torque: Annotated[
-        bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
-    ] = False,
+    measured_torque: MeasuredTorque = False,
     residual: Annotated[
         str,
         typer.Option(help="best: the best that the columns allow; link: from joint torque sensors tau_e."),
     ] = "best",
-    time_unit: TimeUnit = None,
-    columns: ColumnNames = "",
-    torque_constant: TorqueConstant = "",
-    gear_ratio: GearRatio = "",
-    topic: Topic = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Residuals to write: .csv, .npz, .parquet; - is CSV on standard output."),
@@ -79,9 +73,9 @@ def detect(
         "held": not measured_torque,
         "residual": residual,
     }
-    reading = log_options(time_unit, columns, torque_constant, gear_ratio, topic)
-    quiet_log = None if calibration is None else read_log(calibration, model, **reading)
-    watched = read_log(log, model, **reading)
+    how = reading.keywords
+    quiet_log = None if calibration is None else read_log(calibration, model, **how)
+    watched = read_log(log, model, **how)
     found = detected(watched, calibration=quiet_log, **options)
     if output == STREAM:
         send_csv(found)
@@ -90,7 +84,7 @@ def detect(
     if plot is not None:
         plot_detections(found, plot)
     python = ["robot = robot.without_gear_losses()"] if model is not robot else []
-    python += detection_code(log, calibration, reading, options)
+    python += detection_code(log, calibration, how, options)
     page = requested(report, found, python)
     return CommandResult(content_of(found).shown, detection_data(found), files_of(output, plot), report=page)
 

@@ -11,7 +11,7 @@ from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .completion import logs as log_files
-from .log_options import ColumnNames, GearRatio, TimeUnit, Topic, TorqueConstant, log_options
+from .log_options import MeasuredTorque, ReadingOptions
 from .parameters import PlotFile, check_files, files_of
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
@@ -32,6 +32,7 @@ def identify(
             autocompletion=log_files,
         ),
     ],
+    reading: ReadingOptions,
     validate: Annotated[
         list[Path] | None, typer.Option(help="A log that is not used, to test the prediction; repeat.")
     ] = None,
@@ -40,17 +41,13 @@ def identify(
     ] = "auto",
     friction: Annotated[
         str,
-        typer.Option(
-            help="Of the motors: viscous, coulomb, stribeck, the last two also with _by_direction; auto: by the residuals."
-        ),
+        typer.Option(help="Of the motors: viscous, coulomb, stribeck, the last two also with _by_direction; or auto."),
     ] = "auto",
     spring: Annotated[
         str,
         typer.Option(help="Law: linear, cubic, piecewise; auto: the robot's, cubic where the residuals ask for it."),
     ] = "auto",
-    measured_torque: Annotated[
-        bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
-    ] = False,
+    measured_torque: MeasuredTorque = False,
     delay: Annotated[
         float | None, typer.Option(help="Delay of the positions against tau, s; by default estimated.")
     ] = None,
@@ -63,11 +60,6 @@ def identify(
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Estimate even if units, signs or the order of joints seem wrong.")
     ] = False,
-    time_unit: TimeUnit = None,
-    columns: ColumnNames = "",
-    torque_constant: TorqueConstant = "",
-    gear_ratio: GearRatio = "",
-    topic: Topic = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Drive file to write: .drives.toml; - is standard output."),
@@ -96,7 +88,7 @@ def identify(
         (report, check_report_path),
     )
     model = without_gear_losses(robot, "the identification")
-    reading = log_options(time_unit, columns, torque_constant, gear_ratio, topic)
+    how = reading.keywords
     options: dict[str, Any] = {
         "links": links,
         "friction": friction.replace("-", "_"),
@@ -107,7 +99,7 @@ def identify(
         "method": method.replace("-", "_"),
         "check": not no_check,
     }
-    used, unused = ([read_log(path, model, **reading) for path in paths] for paths in (logs, validate or []))
+    used, unused = ([read_log(path, model, **how) for path in paths] for paths in (logs, validate or []))
     found = identified(model, used, validate=unused, **options)
     if output == STREAM:
         with standard_output() as stream:
@@ -119,7 +111,7 @@ def identify(
     if plot is not None:
         plot_identification(found, plot)
     python = ["robot = robot.without_gear_losses()"] if model is not robot else []
-    python += identification_code(logs, validate or [], reading, options, output, robot_output)
+    python += identification_code(logs, validate or [], how, options, output, robot_output)
     page = requested(report, found, python)
     return CommandResult(
         content_of(found).shown, identification_data(found), files_of(output, robot_output, plot), report=page

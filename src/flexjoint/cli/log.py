@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .app import CURRENT, command
 from .check import FOUND
 from .command_result import CommandResult
-from .log_options import ColumnNames, GearRatio, LogFile, TimeUnit, Topic, TorqueConstant, log_options
+from .log_options import LogFile, ReadingOptions
 from .robot_options import RobotArgument
 from .tables import Table
 
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 def log(
     robot: RobotArgument,
     log: LogFile,
-    time_unit: TimeUnit = None,
-    columns: ColumnNames = "",
-    torque_constant: TorqueConstant = "",
-    gear_ratio: GearRatio = "",
-    topic: Topic = None,
+    reading: ReadingOptions,
 ) -> CommandResult:
     """Show what is read from a log, and check it.
 
@@ -33,7 +29,7 @@ def log(
     from ..errors import listed
     from ..logs import check_log, read_log
 
-    found = read_log(log, robot, **log_options(time_unit, columns, torque_constant, gear_ratio, topic))
+    found = read_log(log, robot, **reading.keywords)
     findings = check_log(found)
     lines: list[Any] = [f"{robot.name}: {found.t.size} samples, about {found.period:g} s apart", read_table(found)]
     if found.ignored:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -26,22 +26,33 @@ TorqueConstant = Annotated[
 GearRatio = Annotated[
     str, typer.Option(metavar="N[,N...]", help="Reduction for --torque-constant; default that of the robot's motors.")
 ]
+MeasuredTorque = Annotated[
+    bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
+]
 Topic = Annotated[str | None, typer.Option(help="Topic of an MCAP file; default the one with most columns.")]
 
 
-def log_options(
-    time_unit: str | None, columns: str, torque_constant: str, gear_ratio: str, topic: str | None
-) -> dict[str, Any]:
-    """Keyword arguments of `read_log` from the options of a command; what is not given is None."""
-    from ..logs.columns import column_names
+class ReadingOptions(NamedTuple):
+    """How logs are read, shared by the commands that take torques from them."""
 
-    return {
-        "time_unit": time_unit,
-        "columns": column_names(columns) or None,
-        "torque_constant": per_motor("--torque-constant", torque_constant),
-        "gear_ratio": per_motor("--gear-ratio", gear_ratio),
-        "topic": topic,
-    }
+    time_unit: TimeUnit = None
+    columns: ColumnNames = ""
+    torque_constant: TorqueConstant = ""
+    gear_ratio: GearRatio = ""
+    topic: Topic = None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Keyword arguments of `read_log`; what is not given is None."""
+        from ..logs.columns import column_names
+
+        return {
+            "time_unit": self.time_unit,
+            "columns": column_names(self.columns) or None,
+            "torque_constant": per_motor("--torque-constant", self.torque_constant),
+            "gear_ratio": per_motor("--gear-ratio", self.gear_ratio),
+            "topic": self.topic,
+        }
 
 
 def per_motor(option: str, text: str) -> float | list[float] | None:

@@ -10,7 +10,7 @@ import typer
 from .app import command
 from .command_result import CommandResult
 from .completion import logs as log_files
-from .log_options import ColumnNames, GearRatio, TimeUnit, Topic, TorqueConstant, log_options
+from .log_options import MeasuredTorque, ReadingOptions
 from .parameters import PlotFile, check_files, files_of
 from .robot_options import RobotArgument, without_gear_losses
 
@@ -31,17 +31,11 @@ def resonances(
             autocompletion=log_files,
         ),
     ],
+    reading: ReadingOptions,
     bandwidth: Annotated[
         float | None, typer.Option(help="Highest frequency that is fitted, Hz; by default 2.5 resonances.")
     ] = None,
-    measured_torque: Annotated[
-        bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
-    ] = False,
-    time_unit: TimeUnit = None,
-    columns: ColumnNames = "",
-    torque_constant: TorqueConstant = "",
-    gear_ratio: GearRatio = "",
-    topic: Topic = None,
+    measured_torque: MeasuredTorque = False,
     plot: PlotFile = None,
 ) -> CommandResult:
     """Estimate resonances and stiffness from motors alone.
@@ -55,9 +49,9 @@ def resonances(
 
     check_files((plot, check_plot_path))
     model = without_gear_losses(robot, "the identification")
-    reading = log_options(time_unit, columns, torque_constant, gear_ratio, topic)
+    how = reading.keywords
     options: dict[str, Any] = {"bandwidth": bandwidth, "held": not measured_torque}
-    found = find_resonances(model, [read_log(path, model, **reading) for path in logs], **options)
+    found = find_resonances(model, [read_log(path, model, **how) for path in logs], **options)
     if plot is not None:
         plot_resonances(model, found, plot)
     shown: list[str | Table] = [resonance_table(model, found)]
