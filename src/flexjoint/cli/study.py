@@ -22,21 +22,14 @@ from .study_grid import grid_code, grid_law, grid_values, model_code
 from .study_task import (
     Confidence,
     ControllerName,
-    Duration,
     Gains,
-    Integrator,
     Limit,
     Of,
     OfOrFailed,
-    Period,
     Poles,
-    Seed,
-    SensorOption,
-    Stiffness,
+    RunOptions,
     StudyTask,
-    Substeps,
     TableFile,
-    Threads,
     TrajectoryOption,
     Vary,
 )
@@ -97,6 +90,7 @@ def sobol(
     controller: ControllerName,
     trajectory: TrajectoryOption,
     vary: Vary,
+    run: RunOptions,
     samples: Annotated[
         int, typer.Option(help="Base samples, a power of two; each takes one run per index and two more.")
     ] = 256,
@@ -105,15 +99,7 @@ def sobol(
     limit: Limit = None,
     gains: Gains = "",
     poles: Poles = "",
-    stiffness: Stiffness = None,
-    sensor: SensorOption = None,
-    period: Period = 1e-3,
-    duration: Duration = None,
-    integrator: Integrator = "runge_kutta",
-    substeps: Substeps = 1,
-    seed: Seed = 0,
     confidence: Confidence = 0.95,
-    threads: Threads = None,
     output: TableFile = None,
     plot: PlotFile = None,
     report: ReportFile = None,
@@ -125,12 +111,11 @@ def sobol(
     import flexjoint as fj
 
     check_outputs(output, plot, report)
-    options = {"period": period, "integrator": integrator, "substeps": substeps, "seed": seed, "threads": threads}
-    task = StudyTask.of(robot, trajectory, stiffness, duration, vary, sensor, of=of, limit=limit, **options)
-    law = named_controller(controller, without_gear_losses(robot, "the controller"), gains, poles, period)
+    task = StudyTask.of(robot, trajectory, vary, run, of=of, limit=limit)
+    law = named_controller(controller, without_gear_losses(robot, "the controller"), gains, poles, run.period)
     more = {"samples": samples, "grouped": grouped, "confidence": confidence}
     found = performed(fj.studies.sobol_indices, task, law, samples, more)
-    python = task.code("fj.studies.sobol_indices", law_code(law, robot, gains or poles, period), **more)
+    python = task.code("fj.studies.sobol_indices", law_code(law, robot, gains or poles, run.period), **more)
     result = written(found, sobol_data(found), (output, plot, report), fj.plots.plot_sobol, python)
     return interrupted(result, found.complete, f"after {found.samples} of {found.wanted} base samples")
 
@@ -141,18 +126,11 @@ def worst(
     controller: ControllerName,
     trajectory: TrajectoryOption,
     vary: Vary,
+    run: RunOptions,
     runs: Annotated[int, typer.Option(help="Runs of the search at most.")] = 1000,
     of: Of = "largest",
     gains: Gains = "",
     poles: Poles = "",
-    stiffness: Stiffness = None,
-    sensor: SensorOption = None,
-    period: Period = 1e-3,
-    duration: Duration = None,
-    integrator: Integrator = "runge_kutta",
-    substeps: Substeps = 1,
-    seed: Seed = 0,
-    threads: Threads = None,
     output: TableFile = None,
     plot: PlotFile = None,
     report: ReportFile = None,
@@ -164,11 +142,10 @@ def worst(
     import flexjoint as fj
 
     check_outputs(output, plot, report)
-    options = {"period": period, "integrator": integrator, "substeps": substeps, "seed": seed, "threads": threads}
-    task = StudyTask.of(robot, trajectory, stiffness, duration, vary, sensor, of=of, **options)
-    law = named_controller(controller, without_gear_losses(robot, "the controller"), gains, poles, period)
+    task = StudyTask.of(robot, trajectory, vary, run, of=of)
+    law = named_controller(controller, without_gear_losses(robot, "the controller"), gains, poles, run.period)
     found = performed(fj.studies.worst_case, task, law, runs, {"runs": runs})
-    python = task.code("fj.studies.worst_case", law_code(law, robot, gains or poles, period), runs=runs)
+    python = task.code("fj.studies.worst_case", law_code(law, robot, gains or poles, run.period), runs=runs)
     result = written(found, worst_data(found), (output, plot, report), fj.plots.plot_worst_case, python)
     return interrupted(result, found.complete, f"after {found.runs} of {runs} runs")
 
@@ -185,21 +162,14 @@ def search_gains(
         ),
     ],
     vary: Vary,
+    run: RunOptions,
     samples: Annotated[int, typer.Option(help="Number of robots, the same for all gains.")] = 100,
     of: Of = "largest",
     objective: Annotated[
         str, typer.Option(help="What is made small: level of the quantile of --of, such as 0.95, or failures.")
     ] = "0.95",
     limit: Limit = None,
-    stiffness: Stiffness = None,
-    sensor: SensorOption = None,
-    period: Period = 1e-3,
-    duration: Duration = None,
-    integrator: Integrator = "runge_kutta",
-    substeps: Substeps = 1,
-    seed: Seed = 0,
     confidence: Confidence = 0.95,
-    threads: Threads = None,
     output: TableFile = None,
     plot: PlotFile = None,
     report: ReportFile = None,
@@ -215,14 +185,13 @@ def search_gains(
     check_outputs(output, plot, report)
     model = without_gear_losses(robot, "the controller")
     values = grid_values(controller, grid)
-    make = grid_law(controller, model, period)
-    options = {"period": period, "integrator": integrator, "substeps": substeps, "seed": seed, "threads": threads}
-    task = StudyTask.of(robot, trajectory, stiffness, duration, vary, sensor, of=of, limit=limit, **options)
+    make = grid_law(controller, model, run.period)
+    task = StudyTask.of(robot, trajectory, vary, run, of=of, limit=limit)
     more = {"grid": values, "samples": samples, "objective": goal(objective), "confidence": confidence}
     first = make(**{name: x[0] for name, x in values.items()})
     points = math.prod(len(x) for x in values.values())
     found = performed(fj.studies.gain_search, task, make, points * samples, more, reference=task.reference(first))
-    python = task.code("fj.studies.gain_search", grid_code(controller, values, model_code(robot), period), **more)
+    python = task.code("fj.studies.gain_search", grid_code(controller, values, model_code(robot), run.period), **more)
     result = written(found, gain_data(found, controller), (output, plot, report), fj.plots.plot_gain_search, python)
     paste = f"paste: --controller {controller} {gain_option(controller, found)}"
     result = replace(result, shown=[*result.shown, paste])

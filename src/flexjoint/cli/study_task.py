@@ -68,6 +68,19 @@ TableFile = Annotated[
 ]
 
 
+class RunOptions(NamedTuple):
+    """How each run is simulated, shared by the commands that simulate."""
+
+    stiffness: Stiffness = None
+    sensor: SensorOption = None
+    period: Period = 1e-3
+    duration: Duration = None
+    integrator: Integrator = "runge_kutta"
+    substeps: Substeps = 1
+    seed: Seed = 0
+    threads: Threads = None
+
+
 class StudyTask(NamedTuple):
     """What a study simulates.
 
@@ -87,22 +100,14 @@ class StudyTask(NamedTuple):
     options: dict[str, Any]
 
     @classmethod
-    def of(
-        cls,
-        robot: Robot,
-        trajectory: str,
-        stiffness: str | None,
-        duration: float | None,
-        vary: list[str],
-        sensor: list[str] | None,
-        **options: Any,
-    ) -> StudyTask:
-        """The task of options as they were typed."""
+    def of(cls, robot: Robot, trajectory: str, vary: list[str], run: RunOptions, **options: Any) -> StudyTask:
+        """The task of options as they were typed; `options` are of and limit."""
         from .simulate import chosen_sensors
 
         varied = key_values("--vary", vary, "'*.drive.stiffness=10%'")
-        sensors = chosen_sensors(sensor or [])
-        return cls(robot, trajectory, stiffness, duration, varied, {**options, "sensors": sensors})
+        options |= {name: getattr(run, name) for name in ("period", "integrator", "substeps", "seed", "threads")}
+        options["sensors"] = chosen_sensors(run.sensor or [])
+        return cls(robot, trajectory, run.stiffness, run.duration, varied, options)
 
     def reference(self, law: Any) -> Any:
         """The trajectory, with the stiffness for a controller that tracks it."""
