@@ -1,5 +1,6 @@
 """Identification of drivetrains and links from logs: stiffness, damping, motor inertia, friction, with deviations."""
 
+from .control_loop import ControlLoop as ControlLoop
 from .estimates import Estimate as Estimate
 from .excitation import ExcitingMotion as ExcitingMotion, exciting_motion as exciting_motion
 from .frequency_response import Resonance as Resonance, find_resonances as find_resonances

@@ -174,12 +174,19 @@ class CorrectedSimulation:
             yield Piece((1 - part) * h, now, part * now + (1 - part) * after, np.zeros_like(now))
 
     def advanced(
-        self, x: FloatArray, Z: FloatArray, piece: Piece, p: FloatArray, longest: float, by_torques: bool
+        self,
+        x: FloatArray,
+        Z: FloatArray,
+        piece: Piece,
+        p: FloatArray,
+        longest: float,
+        by_torques: bool,
+        torques: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """State (rows, 2N) and its derivatives (rows, 2N, columns) at the end of a piece, by Runge-Kutta steps.
 
-        The derivatives are by the parameters; with `by_torques` by the first state, the motor torques and torques on
-        the links.
+        The derivatives are by the parameters, on which the motor torques may depend by `torques` (rows, n, P); with
+        `by_torques` by the first state, the motor torques and torques on the links.
         """
         N, model = self.model.size, self.model
         count = max(1, math.ceil(piece.duration / longest))
@@ -196,6 +203,8 @@ class CorrectedSimulation:
                 dZ[:, N:, 2 * N :] += slopes.by_torques
             else:
                 dZ[:, N:] += slopes.by_parameters
+                if torques is not None:
+                    dZ[:, N:] += slopes.by_torques[:, :, : model.robot.n] @ torques
                 if place is not None and np.any(rate):
                     dZ[:, N:, place] -= (slopes.by_torques[:, :, : model.robot.n] @ rate[..., None])[..., 0]
             return np.concatenate([x[:, N:], slopes.a], axis=1), dZ

@@ -14,6 +14,8 @@ from ..logs.circular_rules import circular_stiffness
 from ..progress import activity
 from ..robot import Robot, numeric
 from .assessment import condition, inflated, validation
+from .control_loop import ControlLoop, check_loop
+from .controlled_simulation import with_torques
 from .doubts import doubts
 from .estimates import Estimate, natural, natural_prior
 from .gear_losses import gear_losses
@@ -40,6 +42,7 @@ def identify(
     delay: float | None = None,
     bandwidth: float | None = None,
     method: str = "least_squares",
+    loop: ControlLoop | None = None,
     validate: Log | Sequence[Log] = (),
     check: bool = True,
 ) -> Identification:
@@ -65,6 +68,8 @@ def identify(
         bandwidth: Highest frequency that is fitted, Hz; by default 1/20 of the sampling rate, at most 50 Hz.
         method: "least_squares"; or "output_error", which goes on from there: a simulation under the logged tau explains
             the encoders, with deviations near the smallest possible.  By default least_squares.
+        loop: The controller under which the logs were made, if it is known: a log without tau gets its torques, and
+            output error simulates the closed loop in place of the logged tau.  By default None.
         validate: Logs that are not used, to test the prediction of the motor torque; by default none.
         check: Whether logs with wrong units, signs or orders of joints are refused (`fj.logs.check_log`); by default
             True.
@@ -94,12 +99,15 @@ def identify(
         positive("identify", "bandwidth", bandwidth, ", in Hz")
     if delay is not None:
         number("identify", "delay", delay)
+    check_loop(robot, loop)
     notes: list[str] = []
-    check_columns(robot, given, notes)
+    check_columns(robot, given, notes, loop is not None)
     with activity(f"checking the logs of {robot.name}"):
         doubted = check_contents(robot, [*given, *unused], notes) if check else []
     with activity(f"preparing the logs of {robot.name}"):
         parts = prepared(given, bandwidth, notes)
+    if loop is not None:
+        parts = with_torques(robot, parts, loop, notes)
     motors = all(x.tau is not None for x in parts)
     sensors = all(x.tau_e is not None for x in parts)
     chosen = ("base" if motors else "known") if links == "auto" else links
@@ -117,7 +125,7 @@ def identify(
     result = found.fit
     tests = residual_tests(result.channels)
     if method == "output_error":
-        simulated = output_error(robot, parts, what, result, held, delay or 0.0)
+        simulated = output_error(robot, parts, what, result, held, delay or 0.0, loop)
         result = replace(result, **simulated.of_fit)
         notes += simulated.notes
     covariance = inflated(what, result, tests)

@@ -20,6 +20,8 @@ from ..errors import InputError
 from ..progress import Progress, activity
 from ..robot import Robot
 from ..types import FloatArray
+from .control_loop import ControlLoop
+from .controlled_simulation import ControlledSimulation
 from .corrected_simulation import CorrectedSimulation, Gains, Noise, Residuals
 from .identifiability import POOR, resolution
 from .least_squares import Fit, inverted
@@ -80,7 +82,13 @@ class OutputErrorFit:
 
 
 def output_error(
-    robot: Robot, parts: Sequence[Recording], unknowns: Unknowns, start: Fit, held: bool, delay: float
+    robot: Robot,
+    parts: Sequence[Recording],
+    unknowns: Unknowns,
+    start: Fit,
+    held: bool,
+    delay: float,
+    loop: ControlLoop | None = None,
 ) -> OutputErrorFit:
     """Estimate the parameters from simulations, beginning at the result of the least squares.
 
@@ -90,6 +98,7 @@ def output_error(
         unknowns: What is estimated.
         start: Result of the least squares.
         held, delay: See `identify`.
+        loop: The controller, which gives the torques of the simulation; by default those of the recordings.
 
     Raises:
         InputError: A recording has no motor torques.
@@ -98,10 +107,15 @@ def output_error(
         raise InputError("identify: output error simulates the robot under its motor torques; log tau")
     sensors = all(x.tau_e is not None for x in parts)
     model = SimulationModel(robot, unknowns, sensors)
-    simulations = [CorrectedSimulation(model, x, held, delay) for x in parts]
+    simulations: list[CorrectedSimulation] = [
+        CorrectedSimulation(model, x, held, delay) if loop is None else ControlledSimulation(model, x, loop=loop)
+        for x in parts
+    ]
     noises = [noise(x, start, k * len(start.white) // len(parts)) for k, x in enumerate(simulations)]
     scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
     held_back = unseen(unknowns, start.values, scale)
+    if loop is not None and (place := unknowns.at(-1, "delay")) is not None:
+        held_back[place] = True  # delays of a loop are known
     values, steps, converged = np.where(held_back, unknowns.priors, start.values), 0, False
     with activity(f"simulating {robot.name}"):
         for _ in range(ROUNDS):

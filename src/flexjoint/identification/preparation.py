@@ -32,7 +32,7 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
         raise InputError(f"identify: {name} is {shown(value)}; it must be one of {listed(choices)}")
 
 
-def check_columns(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
+def check_columns(robot: Robot, logs: Sequence[Log], notes: list[str], controlled: bool = False) -> None:
     """Refuse logs without what is needed, and note what they do not show."""
     for log in logs:
         if log.robot.n != robot.n:
@@ -53,7 +53,7 @@ def check_columns(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
             f"identify: a log has no motor positions theta, which the springs of {listed(springs)} need; log them, or "
             "identify robot.rigid()"
         )
-    if any(log.tau is None for log in logs):
+    if any(log.tau is None for log in logs) and not controlled:
         notes.append(
             "no motor torque tau in the logs: motor inertia and friction cannot be estimated; stiffness and damping "
             + (

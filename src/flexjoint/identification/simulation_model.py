@@ -154,10 +154,15 @@ class SimulationModel:
 
     # Kernels --------------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def key(self) -> str:
+        """What distinguishes the kernels of a model."""
+        names = [(x.name, x.kind, x.joint) for x in self.unknowns.parameters]
+        return f"{self.robot.digest} {self.unknowns.links} {names} {self.unknowns.springs} {self.sensors}"
+
     def _kernel(self, name: str, inputs: dict[str, tuple[int, ...]], function: Callable[..., Any]) -> Kernel:
         """The kernel of a function of SX that returns matrices by name."""
-        names = [(x.name, x.kind, x.joint) for x in self.unknowns.parameters]
-        key = f"{name} {self.robot.digest} {self.unknowns.links} {names} {self.unknowns.springs} {self.sensors}"
+        key = f"{name} {self.key}"
 
         def outputs(*given: Expression) -> list[tuple[Array, Expression]]:
             found = function(*given)

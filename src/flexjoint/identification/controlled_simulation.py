@@ -1,0 +1,167 @@
+"""Simulation of a recording under its own controller, corrected by its encoders, with sensitivities of its residuals.
+
+As in `corrected_simulation.py`, but the law sees the simulated state and gives the torque: no torque need be logged.
+State of the robot and memory u of the loop are corrected together,
+
+    τ, u⁺ = law(x, u, reference),   x⁺ = x integrated over one period of the law under τ
+
+and the covariance of the filter goes through the law too.  Encoder noise that the real law saw is noise of this law's
+positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..progress import activity
+from ..robot import Robot
+from ..types import FloatArray
+from .control_loop import Command, ControlLoop, LoopModel, periods_per_sample
+from .corrected_simulation import START_POSITION, START_SPEED, CorrectedSimulation, Gains, Noise, Piece
+from .parameters import unknowns
+from .recordings import Recording
+from .simulation_model import SimulationModel
+
+
+@dataclass(frozen=True, eq=False)
+class ControlledSimulation(CorrectedSimulation):
+    """A recording that is simulated with its controller.
+
+    Args:
+        loop: The controller; see `CorrectedSimulation` for the others.
+    """
+
+    loop: ControlLoop = None  # type: ignore[assignment]
+
+    @cached_property
+    def turns(self) -> int:
+        """Periods of the law per sample."""
+        return periods_per_sample(self.loop, self.recording)
+
+    @cached_property
+    def law(self) -> LoopModel:
+        """The law with its sensors and actuators."""
+        return LoopModel(self.loop, self.model, self.recording.period / self.turns)
+
+    @cached_property
+    def references(self) -> FloatArray:
+        """What the law follows in each of its periods, (m turns, order + 1, width)."""
+        t: FloatArray = np.arange(self.recording.count * self.turns) * self.law.period + self.recording.start
+        return np.ascontiguousarray(self.law.reference(t))
+
+    def along(self, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Torques (m, n) of the law on the measured motion, means up to the next sample, and its memory (m, U)."""
+        motion, turns = self.motion, self.turns
+        memory = self.law.start(motion[0], self.recording.start, p)
+        torques, memories = np.zeros((len(motion), self.model.robot.n)), []
+        for k, x in enumerate(motion):
+            memories.append(memory[0])
+            rate = (motion[min(k + 1, len(motion) - 1)] - x) / turns
+            for j in range(turns):
+                tau, memory, _ = self.law((x + j * rate)[None], memory, self.references[None, k * turns + j], p)
+                torques[k] += tau[0] / turns
+        return torques, np.array(memories)
+
+    @cached_property
+    def _starts(self) -> FloatArray:
+        """States and memories at the beginning of each segment, (segments, 2N + U)."""
+        memories = self.along(self.model.unknowns.priors)[1]
+        return np.concatenate([self.motion, memories], axis=1)[self.starts]
+
+    def commanded(self, k: int, j: int, both: FloatArray, p: FloatArray) -> tuple[FloatArray, Command, Piece]:
+        """State (segments, 2N), and what the law does, in period j after sample k of each segment."""
+        S = 2 * self.model.size
+        reference = np.ascontiguousarray(self.references[(self.starts + k) * self.turns + j])
+        x, memory = np.ascontiguousarray(both[:, :S]), np.ascontiguousarray(both[:, S:])
+        found = self.law(x, memory, reference, p)
+        return x, found, Piece(self.law.period, found.tau, found.tau, np.zeros_like(found.tau))
+
+    def moved(
+        self, k: int, both: FloatArray, Z: FloatArray, p: FloatArray, longest: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """State and memory (segments, 2N + U) and their derivatives by the parameters, from sample k to the next."""
+        n, S = self.model.robot.n, 2 * self.model.size
+        for j in range(self.turns):
+            x, found, piece = self.commanded(k, j, both, p)
+            size = both.shape[1]
+            d = found.slopes[:, :, :size] @ Z + found.slopes[:, :, size:]
+            x, Zx = self.advanced(x, Z[:, :S], piece, p, longest, False, d[:, :n])
+            both, Z = np.concatenate([x, found.memory], axis=1), np.concatenate([Zx, d[:, n:]], axis=1)
+        return both, Z
+
+    def transition(
+        self, k: int, both: FloatArray, p: FloatArray, longest: float, noise: Noise
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """State and memory at the next sample, their derivatives by those at sample k, and the covariance of noise."""
+        N, n, S = self.model.size, self.model.robot.n, 2 * self.model.size
+        rows, size = both.shape
+        variances = np.concatenate([noise.torques[:n], noise.outputs[:N]]) ** 2
+        F, Q = np.broadcast_to(np.eye(size), (rows, size, size)), np.zeros((rows, size, size))
+        for j in range(self.turns):
+            x, found, piece = self.commanded(k, j, both, p)
+            first = np.zeros((rows, S, S + 2 * n))
+            first[:, :, :S] = np.eye(S)
+            x, by = self.advanced(x, first, piece, p, longest, True)
+            own, torques = by[:, :, :S], by[:, :, S : S + n]
+            step = np.concatenate([torques @ found.slopes[:, :n, :size], found.slopes[:, n:, :size]], axis=1)
+            entering = np.concatenate([np.zeros((rows, size, n)), step[:, :, :N]], axis=2)  # by what the law sees
+            entering[:, :S, :n] = torques
+            step[:, :S, :S] += own
+            Q = step @ Q @ step.transpose(0, 2, 1) + (entering * variances) @ entering.transpose(0, 2, 1)
+            F, both = step @ F, np.concatenate([x, found.memory], axis=1)
+        return both, F, Q
+
+    def gains(self, p: FloatArray, noise: Noise) -> Gains:
+        """Those of the extended Kalman filter at these parameters."""
+        N, S, both = self.model.size, 2 * self.model.size, self._starts
+        speed = np.sqrt(np.mean(self.motion[:, N:] ** 2, axis=0)) + 1e-3
+        P = np.zeros((*both.shape, both.shape[1]))
+        P[:, range(S), range(S)] = np.concatenate([START_POSITION * noise.outputs[:N], START_SPEED * speed]) ** 2
+        R, longest = np.diag(noise.outputs**2), self.longest_step(p)
+        corrections, whitenings = [], []
+        for k in range(self.length):
+            y, H, _ = self.model.outputs(np.ascontiguousarray(both[:, :S]), p)
+            PH = P[:, :, :S] @ H.transpose(0, 2, 1)
+            V = H @ PH[:, :S] + R
+            L = np.linalg.solve(V, PH.transpose(0, 2, 1)).transpose(0, 2, 1)
+            corrections.append(L)
+            whitenings.append(np.linalg.inv(np.linalg.cholesky(V)))
+            both = both + (L @ (self.measured[k] - y)[..., None])[..., 0]
+            both, F, Q = self.transition(k, both, p, longest, noise)
+            P = F @ (P - L @ PH.transpose(0, 2, 1)) @ F.transpose(0, 2, 1) + Q
+            P = (P + P.transpose(0, 2, 1)) / 2
+        return Gains(np.stack(corrections), np.stack(whitenings), longest)
+
+    def steps(self, p: FloatArray, gains: Gains) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Whitened ε (segments, outputs) and its derivatives (segments, outputs, P), sample by sample."""
+        both, S = self._starts, 2 * self.model.size
+        Z = np.zeros((*both.shape, len(p)))
+        for k, (L, whiten) in enumerate(zip(gains.correction, gains.whitening)):
+            y, H, by_p = self.model.outputs(np.ascontiguousarray(both[:, :S]), p)
+            epsilon, slopes = self.measured[k] - y, -(H @ Z[:, :S] + by_p)
+            yield (whiten @ epsilon[..., None])[..., 0], whiten @ slopes
+            both, Z = both + (L @ epsilon[..., None])[..., 0], Z + L @ slopes
+            both, Z = self.moved(k, both, Z, p, gains.step)
+
+
+def with_torques(robot: Robot, parts: Sequence[Recording], loop: ControlLoop, notes: list[str]) -> list[Recording]:
+    """Recordings with the motor torques that the law commands on the measured motion where none are logged.
+
+    Args:
+        robot: The robot, with its prior values.
+        parts: The recordings.
+        loop: The controller.
+        notes: Gets a sentence about it.
+    """
+    if all(x.tau is not None for x in parts):
+        return list(parts)
+    few = unknowns(robot, ("viscous",) * robot.n, "known", True, False, False)
+    model = SimulationModel(robot, few)
+    notes.append("tau is not logged: it is what the controller commands on the measured motion")
+    with activity(f"following the controller of {robot.name}"):
+        torques = [ControlledSimulation(model, x, loop=loop).along(few.priors)[0] for x in parts]
+    return [x if x.tau is not None else replace(x, tau=tau) for x, tau in zip(parts, torques)]
