@@ -50,8 +50,8 @@ class ControlledSimulation(CorrectedSimulation):
     @cached_property
     def references(self) -> FloatArray:
         """What the law follows in each of its periods, (m turns, order + 1, width)."""
-        t: FloatArray = np.arange(self.recording.count * self.turns) * self.law.period + self.recording.start
-        return np.ascontiguousarray(self.law.reference(t))
+        t = self.recording.start + self.law.period * np.arange(self.recording.count * self.turns)
+        return np.ascontiguousarray(self.law.reference(t.astype(np.float64)))
 
     def along(self, p: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Torques (m, n) of the law on the measured motion, means up to the next sample, and its memory (m, U)."""
