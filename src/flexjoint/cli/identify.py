@@ -11,6 +11,7 @@ from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .completion import logs as log_files
+from .known_loop import KnownLoopOptions, known_loop, known_loop_code
 from .log_options import MeasuredTorque, ReadingOptions
 from .parameters import PlotFile, check_files, files_of
 from .report_request import ReportFile, requested
@@ -33,6 +34,7 @@ def identify(
         ),
     ],
     reading: ReadingOptions,
+    known: KnownLoopOptions,
     validate: Annotated[
         list[Path] | None, typer.Option(help="A log that is not used, to test the prediction; repeat.")
     ] = None,
@@ -100,7 +102,8 @@ def identify(
         "check": not no_check,
     }
     used, unused = ([read_log(path, model, **how) for path in paths] for paths in (logs, validate or []))
-    found = identified(model, used, validate=unused, **options)
+    loop = known_loop(model, known, used[0].period)
+    found = identified(model, used, validate=unused, loop=loop, **options)
     if output == STREAM:
         with standard_output() as stream:
             stream.write(found.drive_file.text.encode())
@@ -111,6 +114,9 @@ def identify(
     if plot is not None:
         plot_identification(found, plot)
     python = ["robot = robot.without_gear_losses()"] if model is not robot else []
+    if loop is not None:
+        python += known_loop_code(loop, known)
+        options["loop"] = Code("loop")
     python += identification_code(logs, validate or [], how, options, output, robot_output)
     page = requested(report, found, python)
     return CommandResult(

@@ -55,16 +55,24 @@ class ControlledSimulation(CorrectedSimulation):
 
     def along(self, p: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Torques (m, n) of the law on the measured motion, means up to the next sample, and its memory (m, U)."""
-        motion, turns = self.motion, self.turns
-        memory = self.law.start(motion[0], self.recording.start, p)
-        torques, memories = np.zeros((len(motion), self.model.robot.n)), []
-        for k, x in enumerate(motion):
+        memory = self.law.start(self.motion[0], self.recording.start, p)
+        torques, memories = [], []
+        for x, reference in zip(self.between_samples[:, None], self.references[:, None]):
             memories.append(memory[0])
-            rate = (motion[min(k + 1, len(motion) - 1)] - x) / turns
-            for j in range(turns):
-                tau, memory, _ = self.law((x + j * rate)[None], memory, self.references[None, k * turns + j], p)
-                torques[k] += tau[0] / turns
-        return torques, np.array(memories)
+            tau, memory, _ = self.law(x, memory, reference, p)
+            torques.append(tau[0])
+        means = np.reshape(torques, (self.recording.count, self.turns, -1)).mean(axis=1)
+        return means, np.array(memories[:: self.turns])
+
+    @property
+    def between_samples(self) -> FloatArray:
+        """The measured motion at the times of the law, (m turns, 2N): cubic polynomials between samples."""
+        from scipy.interpolate import CubicHermiteSpline
+
+        x, v = np.split(self.motion, 2, axis=1)
+        curve = CubicHermiteSpline(np.arange(len(x)), x, v * self.recording.period)
+        at = np.arange(len(x) * self.turns) / self.turns
+        return np.concatenate([curve(at), curve(at, 1) / self.recording.period], axis=1)
 
     @cached_property
     def _starts(self) -> FloatArray:

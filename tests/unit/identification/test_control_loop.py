@@ -1,12 +1,15 @@
 """Logs under a known controller: sensitivities of the closed loop against complex steps, and estimates without tau."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
+from typer.testing import CliRunner
 
 import flexjoint as fj
+from flexjoint.cli import app
 from flexjoint.identification.controlled_simulation import ControlledSimulation
 from flexjoint.identification.corrected_simulation import Gains, Noise
 from flexjoint.identification.parameters import unknowns
@@ -131,6 +134,29 @@ def test_a_log_without_torque_is_enough_if_the_controller_is_known(silent):
     own = found.covariance[: len(names), : len(names)]
     assert chi2.ppf(0.005, error.size) < error @ np.linalg.solve(own, error) < chi2.ppf(0.995, error.size)
     assert found["hinge.drive.motor.inertia"].deviation < 0.002 * 0.12
+
+
+def test_the_command_line_takes_the_controller(tmp_path):
+    """A controller that knows the robot file; no torque in the log."""
+    law = fj.control.MotorPD(rough_bench(), [570.0, 14.0])
+    table = "{kind = 'sinusoid', amplitude = [[0.2], [0.1], [0.05]], frequency = [[0.3], [1.1], [2.3]], duration = 8}"
+    motion = fj.trajectory.load_trajectory(table, rough_bench())
+    true = bench(law=fj.drives.Friction(0.8))
+    run = fj.simulate(true, law, motion, period=PERIOD / TURNS, substeps=2, check=False)
+    columns = np.column_stack([run.t, run.q, run.theta])[::TURNS]
+    np.savetxt(tmp_path / "log.csv", columns, "%.12g", ",", header="t,q.hinge,theta.hinge", comments="")
+    fj.write_robot(rough_bench(), tmp_path / "bench.toml")
+    arguments = ["identify", tmp_path / "bench.toml", tmp_path / "log.csv", "--friction", "viscous", "--json"]
+    known = ["--controller", "motor_pd", "--gains", "570,14", "--trajectory", table, "--period", PERIOD / TURNS]
+    result = CliRunner().invoke(app, [str(x) for x in [*arguments, *known]])
+    assert result.exit_code == 0, result.output
+    assert "what the controller commands" in result.stdout
+    values = {x["name"]: x["value"] for x in json.loads(result.stdout)["estimates"]}
+    assert values["hinge.drive.stiffness"] == pytest.approx(300.0, rel=2e-3)
+    assert values["hinge.drive.motor.inertia"] == pytest.approx(0.12, rel=5e-3)
+    for wrong, message in ((known[2:], "give --controller too"), (known[:4], "--controller needs --trajectory")):
+        result = CliRunner().invoke(app, [str(x) for x in [*arguments, *wrong]])
+        assert result.exit_code == 2 and message in result.stderr
 
 
 def test_what_is_no_loop_of_this_robot_is_named(silent):
