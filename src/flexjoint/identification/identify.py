@@ -120,7 +120,8 @@ def identify(
     notes += map(str, worn)
     search = ModelSearch(robot, parts, chosen, motors, sensors, held, delay)
     circular = {i for i in range(robot.n) if robot.elastic[i] and any(circular_stiffness(x, i) for x in given)}
-    found = search.run(friction, spring, given, {x.joint for x in worn} | circular, notes)
+    straight = {x.joint for x in worn} | circular
+    found = search.run(friction, spring, given, straight, notes, reversals=method == "output_error")
     what, parts, held = found.equations[0].unknowns, [x.recording for x in found.equations], found.equations[0].held
     result = found.fit
     tests = residual_tests(result.channels)

@@ -67,7 +67,15 @@ class ModelSearch:
             Signals(robot, x, links, motion_band(x), "q" if x.reference is None else "reference") for x in parts
         ]
 
-    def run(self, friction: str, spring: str, logs: Sequence[Log], straight: Set[int], notes: list[str]) -> Found:
+    def run(
+        self,
+        friction: str,
+        spring: str,
+        logs: Sequence[Log],
+        straight: Set[int],
+        notes: list[str],
+        reversals: bool = False,
+    ) -> Found:
         """The fit with the laws of friction and springs that were chosen, or that the residuals ask for.
 
         Args:
@@ -76,6 +84,7 @@ class ModelSearch:
             straight: Joints whose springs do not become cubic: a gap looks like a spring that stiffens, and a
                 circular log does not show its spring.
             notes: Gets sentences about what was found.
+            reversals: Whether reversals stay although friction there may be none of the laws: simulations need them.
         """
         self.friction, self.spring, self.straight = friction, spring, straight
         self.springs = first_springs(self.robot, spring, logs, notes)
@@ -88,7 +97,7 @@ class ModelSearch:
             notes.append("tau changes more often than it is logged: taken as measured at the time of its sample")
         laws = asked_laws(found, laws) if free else laws
         found = self.widened(self.fitted(laws, found), laws)
-        return self.without_reversals(found, notes) if free else found
+        return self.without_reversals(found, notes) if free and not reversals else found
 
     def widened(self, found: Found, laws: tuple[str, ...]) -> Found:
         """The fit with friction by direction and cubic springs where the residuals ask for them and laws are free."""
