@@ -95,7 +95,7 @@ def with_verdicts(
     correlation = covariance * scale[:, None] * scale
     found = []
     for k, x in enumerate(estimates):
-        verdict, reason = by_deviation(x)
+        verdict, reason = of_links(x, estimates) if x.kind in LINKS else by_deviation(x)
         if x.kind == "stiffness":
             verdict, reason = of_stiffness(robot, x, deflected[x.joint], verdict)
             for log in logs:
@@ -120,15 +120,8 @@ def with_verdicts(
 
 AT_REVERSALS = ("log_velocity", "rise", "log_stribeck")
 
-ZERO = (
-    "torque_offset",
-    "spring_offset",
-    "spring_zero",
-    "sensor_offset",
-    "delay",
-    "base",
-    "payload",
-)  # these may be zero: a relative deviation says nothing
+ZERO = ("torque_offset", "spring_offset", "spring_zero", "sensor_offset", "delay")  # a relative deviation says nothing
+LINKS = ("base", "payload")
 
 
 def by_deviation(x: Estimate) -> tuple[str, str]:
@@ -144,6 +137,22 @@ def by_deviation(x: Estimate) -> tuple[str, str]:
         return IDENTIFIED, ""
     advice = ADVICE.get(x.kind.removesuffix("_backward"), "needs larger deflections")
     return (WEAK if share <= POOR else UNKNOWN), f"deviation {100 * share:.2g} %; {advice}"
+
+
+def of_links(x: Estimate, estimates: Sequence[Estimate]) -> tuple[str, str]:
+    """Verdict of a number of the links, which may be zero: its deviation against the largest one of its link.
+
+    The priors of that link are the measure, of all links where they are zero, else the estimates.
+    """
+    alike = [y for y in estimates if (y.kind, y.unit) == (x.kind, x.unit)]
+    own = [y for y in alike if y.name.partition(".")[0] == x.name.partition(".")[0]]
+    sizes = (max((abs(y.prior) for y in group if not math.isnan(y.prior)), default=0.0) for group in (own, alike))
+    size = next((s for s in sizes if s > 0), max(abs(y.value) for y in alike))
+    share = x.deviation / max(size, abs(x.value), 1e-300)
+    if share <= GOOD:
+        return IDENTIFIED, ""
+    text = f"deviation {100 * share:.2g} % of the link's largest number in {x.unit}; needs larger motion of this link"
+    return (WEAK if share <= POOR else UNKNOWN), text
 
 
 ADVICE = {

@@ -121,14 +121,15 @@ def identify(
     search = ModelSearch(robot, parts, chosen, motors, sensors, held, delay)
     circular = {i for i in range(robot.n) if robot.elastic[i] and any(circular_stiffness(x, i) for x in given)}
     straight = {x.joint for x in worn} | circular
-    found = search.run(friction, spring, given, straight, notes, reversals=method == "output_error")
+    simulated = method == "output_error" or loop is not None
+    found = search.run(friction, spring, given, straight, notes, reversals=simulated)
     what, parts, held = found.equations[0].unknowns, [x.recording for x in found.equations], found.equations[0].held
     result = found.fit
     tests = residual_tests(result.channels)
     if method == "output_error":
-        simulated = output_error(robot, parts, what, result, held, delay or 0.0, loop)
-        result = replace(result, **simulated.of_fit)
-        notes += simulated.notes
+        refined = output_error(robot, parts, what, result, held, delay or 0.0, loop)
+        result = replace(result, **refined.of_fit)
+        notes += refined.notes
     covariance = inflated(what, result, tests)
     values, spread = natural(what, result.values, covariance)
     estimates = [

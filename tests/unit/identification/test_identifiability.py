@@ -170,3 +170,18 @@ def test_logs_that_were_not_used_are_predicted(log):
     assert identified(log, validate=other).validation["hinge"] < 0.02
     wrong = identified(log, validate=other, friction="viscous").validation["hinge"]
     assert wrong > 0.05
+
+
+def test_numbers_of_links_that_no_torque_tells_apart_are_unknown():
+    """The rotor of a rigid joint and its link turn together: a log tells the sum of their inertias."""
+    drive = fj.RigidDrive(fj.Motor(0.12, viscous_friction=0.8))
+    true = bench().with_drives([drive])
+    t = np.arange(0.0, 8.0, 1e-3)
+    q, v, a = multisine(0.8, 0, 8.0, count=30)(t, 2)
+    tau = fj.inverse_dynamics(true, q, v, a) + 0.01 * np.random.default_rng(0).normal(size=q.shape)
+    found = fj.identification.identify(true, fj.logs.Log(true, t, q=q, tau=tau), friction="viscous", held=False)
+    both = [found[name] for name in ("hinge.I_zz", "hinge.drive.motor.inertia")]
+    assert [x.verdict for x in both] == ["unknown", "unknown"]
+    assert "correlated -1.000 with hinge.I_zz" in both[1].reason
+    assert sum(x.value for x in both) == pytest.approx(0.02 + 2 * (0.25**2 + 0.02**2) + 0.12, rel=1e-3)
+    assert found["hinge.h_x"].verdict == "identified"
