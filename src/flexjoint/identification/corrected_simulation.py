@@ -25,11 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..types import FloatArray
+from .gauss_step import NODES, Stages, Step, gauss_step
 from .recordings import Recording
 from .simulation_model import SimulationModel
 
-STEP = 0.6  # of the fastest time constant: the longest step of the integration
-MOST_SUBSTEPS = 50
+STEP = 1.5  # of the fastest time constant: the longest step of the integration
+SEEN = 2.0  # rad per period: faster modes are not seen in samples; steps follow them without resolving them
+BLOCK = 60_000  # numbers of the derivatives of segments that are simulated together: they stay in the cache
 SEGMENT = 200  # samples, about
 START_POSITION, START_SPEED = 30.0, 1.0  # deviations of the first state: encoder deviations; of the rms speed
 
@@ -79,19 +81,25 @@ class Residuals(NamedTuple):
         return float(np.sum(self.epsilon**2)) / 2
 
 
-class Piece(NamedTuple):
-    """A part of a period in which the torque is linear in time.
+class Torque(NamedTuple):
+    """Motor torques that are linear in time over a step, (segments, n), Nm or N.
 
     Args:
-        duration: s.
-        first, last: Torques at its ends, (segments, n), Nm or N.
-        jump: What the torque falls by at its end, by which a longer delay lasts longer, (segments, n).
+        mean: In the middle of the step.
+        slope: From its begin to its end.
+        mean_by_delay, slope_by_delay: Their derivatives, per s.
     """
 
-    duration: float
-    first: FloatArray
-    last: FloatArray
-    jump: FloatArray
+    mean: FloatArray
+    slope: FloatArray
+    mean_by_delay: FloatArray
+    slope_by_delay: FloatArray
+
+    @property
+    def at_nodes(self) -> tuple[FloatArray, FloatArray]:
+        """Torques at the stages of a step, and their derivatives by the delay, (2, segments, n)."""
+        where = NODES[:, None, None] - 0.5
+        return self.mean + where * self.slope, self.mean_by_delay + where * self.slope_by_delay
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,63 +162,67 @@ class CorrectedSimulation:
         A = np.zeros((len(few), 2 * N, 2 * N))
         A[:, :N, N:] = np.eye(N)
         A[:, N:] = self.model.slopes(x, np.ascontiguousarray(self.recording.tau[few]), p).by_state
-        fastest = float(np.abs(np.linalg.eigvals(A)).max())
-        return max(STEP / fastest, self.recording.period / MOST_SUBSTEPS) if fastest > 0 else self.recording.period
+        turns = np.abs(np.linalg.eigvals(A)) * self.recording.period
+        fastest = float(turns[turns < SEEN].max(initial=STEP))
+        return self.recording.period * STEP / fastest
 
-    def pieces(self, k: int, delay: float) -> Iterator[Piece]:
-        """The torque from sample k to the next, as seen by positions that come `delay` s later."""
+    def torque(self, k: int, start: float, h: float, delay: float, rows: slice) -> Torque:
+        """Motor torque from `start` to `start` + h s after sample k, as seen by positions that come `delay` s later.
+
+        Where the torque jumps or bends within, the line with the same mean and the same moment stands for it.
+        """
         assert self.recording.tau is not None
-        tau, h = self.recording.tau, self.recording.period
-        whole = math.floor(delay / h)
-        part = delay / h - whole
-        before, now, after = (tau[np.clip(self.starts + k - whole + j, 0, len(tau) - 1)] for j in (-1, 0, 1))
+        tau, period = self.recording.tau, self.recording.period
+        whole = math.floor(delay / period)
+        bend = delay - whole * period  # when the torque of sample k − whole arrives
+        u = min(max((bend - start) / h, 0.0), 1.0)  # share of the step before that
+        places = self.starts[rows] + k - whole
+        before, now, after = (tau[np.clip(places + j, 0, len(tau) - 1)] for j in (-1, 0, 1))
+        inside = float(0 <= bend - start < h)
         if self.held:
-            if part > 0:
-                yield Piece(part * h, before, before, before - now)
-            yield Piece((1 - part) * h, now, now, np.zeros_like(now))
-        else:
-            if part > 0:
-                yield Piece(part * h, part * before + (1 - part) * now, now, np.zeros_like(now))
-            yield Piece((1 - part) * h, now, part * now + (1 - part) * after, np.zeros_like(now))
+            jump = before - now
+            mean, slope = now + u * jump, -6 * u * (1 - u) * jump
+            return Torque(mean, slope, inside / h * jump, -6 * inside * (1 - 2 * u) / h * jump)
+        rise, next_rise = (now - before) / period, (after - now) / period
+        early, late = max(bend - start - h, 0.0), max(start - bend, 0.0)
+        mean = now - rise * (h * u * u / 2 + early) + next_rise * (h * (1 - u) ** 2 / 2 + late)
+        slope = h * (rise * u * u * (3 - 2 * u) + next_rise * (1 - u * u * (3 - 2 * u)))
+        return Torque(mean, slope, -u * rise - (1 - u) * next_rise, 6 * u * (1 - u) * (rise - next_rise))
 
     def advanced(
-        self, x: FloatArray, Z: FloatArray, piece: Piece, p: FloatArray, longest: float, by_torques: bool
-    ) -> tuple[FloatArray, FloatArray]:
-        """State (rows, 2N) and its derivatives (rows, 2N, columns) at the end of a piece, by Runge-Kutta steps.
+        self, x: FloatArray, k: int, p: FloatArray, longest: float, rows: slice, by_torques: bool
+    ) -> Step:
+        """The state (rows, 2N) a period after sample k, and its derivatives.
 
-        The derivatives are by the parameters; with `by_torques` by the first state, the motor torques and torques on
-        the links.
+        The inputs of the derivatives are the parameters; with `by_torques` the motor torques and torques on the links.
         """
-        N, model = self.model.size, self.model
-        count = max(1, math.ceil(piece.duration / longest))
-        h = piece.duration / count
-        rate = (piece.last - piece.first) / piece.duration if piece.duration > 0 else 0.0 * piece.first
+        model, period, delay = self.model, self.recording.period, self.delay_at(p)
+        count = math.ceil(period / longest - 1e-9)
         place = model.unknowns.at(-1, "delay")
-
-        def flow(t: float, x: FloatArray, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
-            slopes = model.slopes(x, piece.first + t * rate, p)
-            dZ = np.empty_like(Z)
-            dZ[:, :N] = Z[:, N:]
-            np.matmul(slopes.by_state, Z, out=dZ[:, N:])
-            if by_torques:
-                dZ[:, N:, 2 * N :] += slopes.by_torques
-            else:
-                dZ[:, N:] += slopes.by_parameters
-                if place is not None and np.any(rate):
-                    dZ[:, N:, place] -= (slopes.by_torques[:, :, : model.robot.n] @ rate[..., None])[..., 0]
-            return np.concatenate([x[:, N:], slopes.a], axis=1), dZ
-
+        n, N = model.robot.n, model.size
+        whole: Step | None = None
         for j in range(count):
-            t = j * h
-            a, A = flow(t, x, Z)
-            b, B = flow(t + h / 2, x + h / 2 * a, Z + h / 2 * A)
-            c, C = flow(t + h / 2, x + h / 2 * b, Z + h / 2 * B)
-            d, D = flow(t + h, x + h * c, Z + h * C)
-            x, Z = x + h / 6 * (a + 2 * b + 2 * c + d), Z + h / 6 * (A + 2 * B + 2 * C + D)
-        if not by_torques and place is not None and np.any(piece.jump):
-            by_tau = model.slopes(x, piece.last, p).by_torques[:, :, : model.robot.n]
-            Z[:, N:, place] += (by_tau @ piece.jump[..., None])[..., 0]
-        return x, Z
+            torque = self.torque(k, j * period / count, period / count, delay, rows)
+            tau, by_delay = torque.at_nodes
+
+            def flow(x: FloatArray, tau: FloatArray = tau, by_delay: FloatArray = by_delay) -> Stages:
+                found = model.slopes(x.reshape(-1, 2 * N), tau.reshape(-1, n), p)
+                a, by_state, by_parameters, by_tau = (y.reshape(*x.shape[:2], *y.shape[1:]) for y in found)
+                if by_torques:
+                    return Stages(a, by_state, by_tau)
+                if place is not None:
+                    by_parameters[..., place] = (by_tau[..., :n] @ by_delay[..., None])[..., 0]
+                return Stages(a, by_state, by_parameters)
+
+            step = gauss_step(flow, x, period / count)
+            x = step.x
+            if whole is None:
+                whole = step
+            else:
+                F = step.by_state
+                whole = Step(x, F @ whole.by_state, F @ whole.by_inputs + step.by_inputs)
+        assert whole is not None
+        return whole
 
     def delay_at(self, p: FloatArray) -> float:
         """The delay, estimated or given."""
@@ -221,54 +233,76 @@ class CorrectedSimulation:
 
     def gains(self, p: FloatArray, noise: Noise) -> Gains:
         """Those of the extended Kalman filter at these parameters."""
-        N, n, rows = self.model.size, self.model.robot.n, len(self.starts)
-        x = np.ascontiguousarray(self.motion[self.starts])
+        longest = self.longest_step(p)
+        parts = [self.gains_of(p, noise, longest, rows) for rows in self.blocks]
+        correction, whitening = (np.concatenate(x, axis=1) for x in zip(*parts))
+        return Gains(correction, whitening, longest)
+
+    def gains_of(
+        self, p: FloatArray, noise: Noise, longest: float, rows: slice
+    ) -> tuple[FloatArray, FloatArray]:
+        """Corrections and whitenings of some segments."""
+        N = self.model.size
+        x = np.ascontiguousarray(self.motion[self.starts[rows]])
         speed = np.sqrt(np.mean(self.motion[:, N:] ** 2, axis=0)) + 1e-3
         P = np.broadcast_to(
             np.diag(np.concatenate([START_POSITION * noise.outputs[:N], START_SPEED * speed]) ** 2),
-            (rows, 2 * N, 2 * N),
+            (len(x), 2 * N, 2 * N),
         )
         R, Q = np.diag(noise.outputs**2), noise.torques**2
-        longest, delay = self.longest_step(p), self.delay_at(p)
         corrections, whitenings = [], []
-        for k in range(self.length):
+        for k, measured in enumerate(self.measured[:, rows]):
             y, H, _ = self.model.outputs(x, p)
-            S = H @ P @ H.transpose(0, 2, 1) + R
             PH = P @ H.transpose(0, 2, 1)
+            S = H @ PH + R
             L = np.linalg.solve(S, PH.transpose(0, 2, 1)).transpose(0, 2, 1)
             corrections.append(L)
             whitenings.append(np.linalg.inv(np.linalg.cholesky(S)))
-            x = x + (L @ (self.measured[k] - y)[..., None])[..., 0]
+            x = x + (L @ (measured - y)[..., None])[..., 0]
             P = P - L @ PH.transpose(0, 2, 1)
-            Z = np.zeros((rows, 2 * N, 2 * N + 2 * n))
-            Z[:, :, : 2 * N] = np.eye(2 * N)
-            for piece in self.pieces(k, delay):
-                x, Z = self.advanced(x, Z, piece, p, longest, True)
-            F, G = Z[:, :, : 2 * N], Z[:, :, 2 * N :]
+            x, F, G = self.advanced(x, k, p, longest, rows, True)
             P = F @ P @ F.transpose(0, 2, 1) + (G * Q) @ G.transpose(0, 2, 1)
             P = (P + P.transpose(0, 2, 1)) / 2
-        return Gains(np.stack(corrections), np.stack(whitenings), longest)
+        return np.stack(corrections), np.stack(whitenings)
+
+    @property
+    def blocks(self) -> list[slice]:
+        """Segments that are simulated together."""
+        size = 2 * self.model.size
+        rows = max(1, BLOCK // (size * (size + len(self.model.unknowns.parameters))))
+        return [slice(k, k + rows) for k in range(0, len(self.starts), rows)]
 
     def residuals(self, p: FloatArray, gains: Gains) -> Residuals:
         """Whitened residuals at these parameters, with derivatives."""
-        epsilons, scores = [], []
         normal = np.zeros((len(p), len(p)))
-        for epsilon, slopes in self.steps(p, gains):
-            epsilons.append(epsilon)
-            scores.append(np.einsum("so,sop->sp", epsilon, slopes))
-            flat = slopes.reshape(-1, len(p))
-            normal += flat.T @ flat
-        return Residuals(np.stack(epsilons), np.stack(scores), normal)
+        parts = []
+        for rows in self.blocks:
+            epsilons, scores = [], []
+            for epsilon, slopes in self.steps(p, gains, rows):
+                epsilons.append(epsilon)
+                scores.append((epsilon[:, None] @ slopes)[:, 0])
+                flat = slopes.reshape(-1, len(p))
+                normal += flat.T @ flat
+            parts.append((np.stack(epsilons), np.stack(scores)))
+        epsilon, scores = (np.concatenate(x, axis=1) for x in zip(*parts))
+        return Residuals(epsilon, scores, normal)
 
-    def steps(self, p: FloatArray, gains: Gains) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Whitened ε (segments, outputs) and its derivatives (segments, outputs, P), sample by sample."""
-        x = np.ascontiguousarray(self.motion[self.starts])
+    def steps(
+        self, p: FloatArray, gains: Gains, rows: slice = slice(None)
+    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Whitened ε (segments, outputs) and its derivatives (segments, outputs, P), sample by sample.
+
+        Args:
+            p: The parameters.
+            gains: Of all segments.
+            rows: Which segments; by default all.
+        """
+        x = np.ascontiguousarray(self.motion[self.starts[rows]])
         Z = np.zeros((*x.shape, len(p)))
-        delay = self.delay_at(p)
-        for k, (L, whiten) in enumerate(zip(gains.correction, gains.whitening)):
-            y, H, by_p = self.model.outputs(x, p)
-            epsilon, slopes = self.measured[k] - y, -(H @ Z + by_p)
-            yield (whiten @ epsilon[..., None])[..., 0], whiten @ slopes
-            x, Z = x + (L @ epsilon[..., None])[..., 0], Z + L @ slopes
-            for piece in self.pieces(k, delay):
-                x, Z = self.advanced(x, Z, piece, p, gains.step, False)
+        for k, (L, whiten) in enumerate(zip(gains.correction[:, rows], gains.whitening[:, rows])):
+            y, by_p = self.model.seen(x, Z, p)
+            epsilon = self.measured[k, rows] - y
+            yield (whiten @ epsilon[..., None])[..., 0], -(whiten @ by_p)
+            x, Z = x + (L @ epsilon[..., None])[..., 0], Z - L @ by_p
+            x, F, G = self.advanced(x, k, p, gains.step, rows, False)
+            Z = F @ Z + G

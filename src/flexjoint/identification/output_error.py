@@ -9,21 +9,21 @@ scores ε·∂ε at frequency 0 [NeweyWest]: each deviation is the greater of bo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..progress import Progress, activity
 from ..robot import Robot
 from ..types import FloatArray
 from .corrected_simulation import CorrectedSimulation, Gains, Noise, Residuals
-from .identifiability import POOR, resolution
+from .identifiability import resolution
 from .least_squares import Fit, inverted
 from .parameters import Unknowns
+from .possible_values import PossibleValues
 from .recordings import Recording
 from .simulation_model import SimulationModel
 
@@ -36,7 +36,6 @@ DIFFERENCES = 4  # of positions, whose variance is that of noise: Σ of squared 
 SQUARED_BINOMIALS = 70.0
 SMALLEST = 1e-6  # noise relative to the signal: logs of simulations may have none
 WRONG = 1.5  # mean square of whitened residuals above which the model is called wrong
-CONSISTENT = 3.0  # deviations from its prior up to which a number of the links that is not seen keeps the prior
 LOW = 0.4  # share of the bandwidth where the residual of a motor is noise of the torque
 
 
@@ -101,12 +100,12 @@ def output_error(
     simulations = [CorrectedSimulation(model, x, held, delay) for x in parts]
     noises = [noise(x, start, k * len(start.white) // len(parts)) for k, x in enumerate(simulations)]
     scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
-    held_back = unseen(unknowns, start.values, scale)
-    values, steps, converged = np.where(held_back, unknowns.priors, start.values), 0, False
+    possible = PossibleValues(robot, unknowns)
+    values, steps = possible(start.values, start.covariance), 0
     with activity(f"simulating {robot.name}"):
         for _ in range(ROUNDS):
             gains = [x.gains(values, y) for x, y in zip(simulations, noises)]
-            descent = Descent(simulations, gains, unknowns, scale, held_back)
+            descent = Descent(simulations, gains, unknowns, scale, possible)
             found, more, converged = descent.minimum(values)
             steps += more
             near = float(np.max(np.abs(found.values - values) / scale)) < NEAR
@@ -118,20 +117,9 @@ def output_error(
             "identify: with the parameters of the least squares the simulation does not stay finite; log a motion that "
             "shows all of them, or take links='known' or method='least_squares'"
         )
-    covariance = descent.covariance(found)
-    covariance[held_back, :] = covariance[:, held_back] = 0.0
-    covariance[held_back, held_back] = scale[held_back] ** 2
-    values = np.where(held_back, start.values, values)
-    return OutputErrorFit(values, covariance, tuple(found.residuals), steps, converged)
-
-
-def unseen(unknowns: Unknowns, values: FloatArray, deviations: FloatArray) -> NDArray[np.bool_]:
-    """Parameters that the logs do not show: simulations have their prior values, which make a robot that can move."""
-    priors = unknowns.priors
-    known = np.array([x.known for x in unknowns.parameters]) & (priors != 0)
-    links = np.array([x.kind == "base" for x in unknowns.parameters])
-    small = deviations > POOR * np.where(links, np.abs(values), np.minimum(np.abs(values), np.abs(priors)))
-    return known & small & (~links | (np.abs(values - priors) < CONSISTENT * deviations))
+    return OutputErrorFit(
+        descent.estimate(found), descent.covariance(found), tuple(found.residuals), steps, converged
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,14 +142,14 @@ class Descent:
         gains: Of each simulation.
         unknowns: What is estimated.
         scale: Size of a step of each parameter.
-        held_back: Parameters that keep their values.
+        possible: Values (estimates, covariance) -> nearest ones that can be simulated.
     """
 
     simulations: Sequence[CorrectedSimulation]
     gains: Sequence[Gains]
     unknowns: Unknowns
     scale: FloatArray
-    held_back: NDArray[np.bool_]
+    possible: Callable[[FloatArray, FloatArray], FloatArray]
 
     def at(self, values: FloatArray) -> Point:
         """Cost and derivatives; the cost is infinite where a simulation fails."""
@@ -172,9 +160,6 @@ class Descent:
         cost = sum(x.cost for x in found) + float(off @ (precision * off)) / 2
         gradient = sum(x.scores.sum(axis=(0, 1)) for x in found) + precision * off
         normal = sum(x.normal for x in found) + np.diag(precision)
-        gradient[self.held_back] = 0.0
-        normal[self.held_back, :] = normal[:, self.held_back] = 0.0
-        normal[self.held_back, self.held_back] = 1 / self.scale[self.held_back] ** 2
         return Point(values, cost if np.isfinite(cost) else np.inf, gradient, normal, found)
 
     def minimum(self, values: FloatArray) -> tuple[Point, int, bool]:
@@ -184,18 +169,23 @@ class Descent:
             return now, 0, False
         progress = Progress("fitting the simulation", MOST_STEPS)
         for step in range(MOST_STEPS):
-            move = self.step(now, radius)
-            deviation = np.sqrt(np.abs(np.diag(inverted(now.normal))))
-            if float(np.max(np.abs(move) / deviation)) < CONVERGED:
+            inverse = inverted(now.normal)
+            wanted = self.possible(now.values + self.step(now, radius), inverse)
+            move = wanted - now.values
+            if float(np.max(np.abs(move) / np.sqrt(np.abs(np.diag(inverse))))) < CONVERGED:
                 return now, step, True
-            trial = self.at(now.values + move)
+            trial = self.at(wanted)
             expected = -float(now.gradient @ move + move @ now.normal @ move / 2)
-            gain = (now.cost - trial.cost) / expected
+            gain = (now.cost - trial.cost) / expected if expected > 0 else -1.0
             length = float(np.linalg.norm(move / self.scale))
             radius = length / 4 if gain < 0.25 else min(2 * max(radius, length), GREATEST_RADIUS)
             now = trial if gain > 0 else now
             progress.reached(step)
         return now, MOST_STEPS, False
+
+    def estimate(self, now: Point) -> FloatArray:
+        """Values of least quadratic cost around a point: the point itself, unless no robot has the best values."""
+        return now.values + self.step(now, np.inf)
 
     def step(self, now: Point, radius: float) -> FloatArray:
         """Step of least quadratic cost within the trust region |step/scale| ≤ radius."""
@@ -218,7 +208,7 @@ class Descent:
         """H⁻¹, larger where H⁻¹ J H⁻¹ is, J over lags of up to one period of the bandwidth."""
         J = np.diag([1 / x.deviation**2 for x in self.unknowns.parameters])
         for x, residuals in zip(self.simulations, now.residuals):
-            s = residuals.scores
+            s = residuals.scores - residuals.scores.mean(axis=(0, 1))  # 0 at the estimate
             lags = max(1, int(1 / (x.recording.bandwidth * x.recording.period)))
             for lag in range(min(lags, len(s) - 1) + 1):
                 product = np.einsum("ksp,ksq->pq", s[lag:], s[: len(s) - lag], optimize=True)

@@ -255,6 +255,21 @@ class SimulationModel:
             return Outputs(*positions)
         return Outputs(*(np.concatenate(pair, axis=1) for pair in zip(positions, self._sensed(x, p))))
 
+    def seen(self, x: FloatArray, Z: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the instruments see of states (rows, 2N), and its derivatives by the parameters.
+
+        Args:
+            x: Positions and velocities, (rows, 2N).
+            Z: Their derivatives by the parameters, (rows, 2N, P).
+            p: Values of the parameters.
+        """
+        N = self.size
+        if not self.sensors:
+            return x[:, :N], Z[:, :N]
+        y, by_state, by_parameters = self._sensed(x, p)
+        whole = np.concatenate([Z[:, :N], by_state @ Z + by_parameters], axis=1)
+        return np.concatenate([x[:, :N], y], axis=1), whole
+
 
 def inverted(M: Expression) -> Expression:
     """Inverse of a symmetric positive definite matrix in SX, by elimination without pivots; zeros stay zeros."""
