@@ -32,7 +32,7 @@ from .simulation_model import SimulationModel
 STEP = 1.5  # of the fastest time constant: the longest step of the integration
 SEEN = 2.0  # rad per period: faster modes are not seen in samples; steps follow them without resolving them
 BLOCK = 60_000  # numbers of the derivatives of segments that are simulated together: they stay in the cache
-SEGMENT = 200  # samples, about
+SEGMENT = 1000  # samples, about
 START_POSITION, START_SPEED = 30.0, 1.0  # deviations of the first state: encoder deviations; of the rms speed
 
 

@@ -30,12 +30,13 @@ from .simulation_model import SimulationModel
 ROUNDS = 3  # of new gains
 NEAR = 3.0  # deviations of the least squares: closer values have the same gains
 MOST_STEPS = 12  # per round
-CONVERGED = 1e-2  # of a standard deviation
+CONVERGED = 0.1  # of a standard deviation; the estimate is a Gauss-Newton step further
 FIRST_RADIUS, GREATEST_RADIUS = 10.0, 1e3  # deviations of the least squares
 DIFFERENCES = 4  # of positions, whose variance is that of noise: Σ of squared binomials times σ²
 SQUARED_BINOMIALS = 70.0
 SMALLEST = 1e-6  # noise relative to the signal: logs of simulations may have none
 WRONG = 1.5  # mean square of whitened residuals above which the model is called wrong
+NOISE_ITERATIONS = 20
 LOW = 0.4  # share of the bandwidth where the residual of a motor is noise of the torque
 
 
@@ -240,17 +241,37 @@ def noise(simulation: CorrectedSimulation, start: Fit, first: int) -> Noise:
     torques = np.zeros(2 * n)
     assert recording.tau is not None
     for white in start.white[first:]:
-        equations = white.equations
-        row = next((k for k, x in enumerate(equations.channels) if x in ("motor", "rigid")), None)
-        if row is None or torques[equations.joint]:
+        i, channels = white.equations.joint, white.equations.channels
+        row = next((k for k, x in enumerate(channels) if x in ("motor", "rigid")), None)
+        if row is None or torques[i]:
             continue
-        few = equations.residual[2 : max(8, int(LOW * len(equations.residual))), row]
-        power = float(np.median(np.abs(few) ** 2)) / np.log(2) / recording.period
-        torques[equations.joint] = np.sqrt(power)
+        place = model.unknowns.at(i, "inertia")
+        encoder = 0.0 if place is None else start.values[place] * instruments[model.coordinate(i)]
+        leverage = np.mean(white.leverage(start.inverse)[:, row].reshape(2, -1), axis=0)
+        power = np.abs(white.equations.residual[:, row]) ** 2 / np.maximum(1 - leverage, 0.1) / recording.kept(i)
+        torques[i] = torque_noise(power / recording.period, encoder, 2 * np.pi * recording.frequencies)
     floor = SMALLEST * np.maximum(np.std(recording.tau, axis=0), 1e-6)
     torques[:n] = np.maximum(torques[:n], floor)
     torques[n:] = SMALLEST * torques[:n]
     return Noise(instruments, torques)
+
+
+def torque_noise(power: FloatArray, encoder: float, omega: FloatArray) -> float:
+    """Standard deviation of the noise of a motor torque.
+
+    The power of the residual of the motor's equation is that of the torque, and B² ω⁴ times that of the encoder.
+
+    Args:
+        power: Of the residual, per frequency.
+        encoder: B times the standard deviation of the noise of θ.
+        omega: Frequencies, rad/s.
+    """
+    few = slice(2, max(8, int(LOW * len(power))))
+    power, other = power[few], (encoder * omega[few] ** 2) ** 2
+    found = float(np.median(power)) / np.log(2)  # powers are exponential: their median is ln 2 of their mean
+    for _ in range(NOISE_ITERATIONS):
+        found *= float(np.median(power / np.maximum(found + other, 1e-300))) / np.log(2)
+    return float(np.sqrt(found))
 
 
 def instrument_noise(x: FloatArray) -> float:

@@ -115,6 +115,11 @@ class Recording:
         w2 = taper(self.count) ** 2 * (1.0 if self.windows is None else self.windows[:, joint] ** 2)
         return float(np.mean(w2**2) / np.mean(w2) ** 2)
 
+    def kept(self, joint: int) -> float:
+        """Share of the power of a noise that taper and windows leave."""
+        w2 = taper(self.count) ** 2 * (1.0 if self.windows is None else self.windows[:, joint] ** 2)
+        return float(np.mean(w2))
+
     def whole(self, joint: int) -> NDArray[np.bool_]:
         """Samples that neither taper nor windows reduce, (m,)."""
         found: NDArray[np.bool_] = taper(self.count) == 1
