@@ -214,7 +214,8 @@ class CorrectedSimulation:
                     by_parameters[..., place] = (by_tau[..., :n] @ by_delay[..., None])[..., 0]
                 return Stages(a, by_state, by_parameters)
 
-            step = gauss_step(flow, x, period / count)
+            guess = model.accelerations(np.concatenate([x, x]), tau.reshape(-1, n), p)
+            step = gauss_step(flow, x, guess.reshape(2, -1, N), period / count)
             x = step.x
             if whole is None:
                 whole = step

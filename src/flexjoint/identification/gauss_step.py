@@ -55,42 +55,46 @@ class Step(NamedTuple):
     by_inputs: FloatArray
 
 
-def gauss_step(flow: Callable[[FloatArray], Stages], x: FloatArray, h: float) -> Step:
+def gauss_step(flow: Callable[[FloatArray], Stages], x: FloatArray, k: FloatArray, h: float) -> Step:
     """The state after h seconds.
 
     Args:
         flow: States of both stages (2, rows, 2N) -> Stages.
         x: Positions and velocities, (rows, 2N).
+        k: First guess of the accelerations of the stages, (2, rows, N).
         h: Length of the step, s.
     """
-    rows, N = x.shape[0], x.shape[1] // 2
+    N = x.shape[1] // 2
     y, w = x[:, :N], x[:, N:]
-    k = flow(np.stack([x, x])).a
+    at = np.empty((2, *x.shape))
     for iteration in range(MOST_ITERATIONS):
-        at = np.empty((2, rows, 2 * N))
-        at[..., :N] = y + h * NODES[:, None, None] * w + h * h * np.tensordot(SQUARED, k, 1)
-        at[..., N:] = w + h * np.tensordot(WEIGHTS, k, 1)
+        for i in range(2):
+            at[i, :, :N] = y + h * NODES[i] * w + h * h * (SQUARED[i, 0] * k[0] + SQUARED[i, 1] * k[1])
+            at[i, :, N:] = w + h * (WEIGHTS[i, 0] * k[0] + WEIGHTS[i, 1] * k[1])
         found = flow(at)
         error = found.a - k
         S = newton_matrix(found.by_state, h)
-        size = np.abs(found.a).max(initial=1e-9)
-        if iteration + 1 < MOST_ITERATIONS and np.abs(error).max(initial=0.0) > CONVERGED * size:
-            k = k + stages(np.linalg.solve(S, flat(error[..., None])))[..., 0]
-            continue
-        break
+        size = float(np.abs(found.a).max(initial=1e-9))
+        if iteration == MOST_ITERATIONS - 1 or not float(np.abs(error).max(initial=0.0)) > CONVERGED * size:
+            break
+        k = k + stages(np.linalg.solve(S, flat(error[..., None])))[..., 0]
     P, Q = found.by_state[..., :N], found.by_state[..., N:]
-    columns = np.concatenate([P, Q + h * NODES[:, None, None, None] * P, found.by_inputs, error[..., None]], axis=-1)
-    solved = stages(np.linalg.solve(S, flat(columns)))
-    k = k + solved[..., -1]
-    position, velocity = h * h * np.tensordot(END, solved, 1), h / 2 * (solved[0] + solved[1])
-    change = np.concatenate([position, velocity], axis=1)
-    by_state = change[..., : 2 * N]
-    diagonal = np.arange(N)
+    columns = np.concatenate([P, Q, found.by_inputs, error[..., None]], axis=-1)
+    for i in range(2):
+        columns[i, :, :, N : 2 * N] += h * NODES[i] * P[i]
+    solved = np.linalg.inv(S) @ flat(columns)  # three times as fast as solve, with so many columns
+    first, last = solved[:, :N], solved[:, N:]
+    change = np.empty_like(solved)
+    change[:, :N] = h * h * END[0] * first + h * h * END[1] * last
+    change[:, N:] = h / 2 * (first + last)
+    by_state, diagonal = change[..., : 2 * N], np.arange(N)
     by_state[:, diagonal, diagonal] += 1.0
     by_state[:, diagonal, N + diagonal] += h
     by_state[:, N + diagonal, N + diagonal] += 1.0
-    after = np.concatenate([y + h * w + h * h * np.tensordot(END, k, 1), w + h / 2 * (k[0] + k[1])], axis=1)
-    return Step(after, by_state, change[..., 2 * N : -1])
+    after = change[..., -1]  # of the last Newton step
+    after[:, :N] += y + h * w + h * h * (END[0] * k[0] + END[1] * k[1])
+    after[:, N:] += w + h / 2 * (k[0] + k[1])
+    return Step(np.ascontiguousarray(after), by_state, change[..., 2 * N : -1])
 
 
 def newton_matrix(by_state: FloatArray, h: float) -> FloatArray:

@@ -247,6 +247,10 @@ class SimulationModel:
         (whole[:, self._entries[0], self._entries[1]],) = self._slopes(x, tau, p, a, inverse)
         return Slopes(a, whole[:, :, : 2 * N], whole[:, :, 2 * N : -2 * n], whole[:, :, -2 * n :])
 
+    def accelerations(self, x: FloatArray, tau: FloatArray, p: FloatArray) -> FloatArray:
+        """Those of all coordinates, (rows, N), without derivatives."""
+        return np.asarray(self._motion(x, tau, p)[0])
+
     def outputs(self, x: FloatArray, p: FloatArray) -> Outputs:
         """What the instruments see of states (rows, 2N)."""
         N = self.size
