@@ -189,9 +189,7 @@ class CorrectedSimulation:
         slope = h * (rise * u * u * (3 - 2 * u) + next_rise * (1 - u * u * (3 - 2 * u)))
         return Torque(mean, slope, -u * rise - (1 - u) * next_rise, 6 * u * (1 - u) * (rise - next_rise))
 
-    def advanced(
-        self, x: FloatArray, k: int, p: FloatArray, longest: float, rows: slice, by_torques: bool
-    ) -> Step:
+    def advanced(self, x: FloatArray, k: int, p: FloatArray, longest: float, rows: slice, by_torques: bool) -> Step:
         """The state (rows, 2N) a period after sample k, and its derivatives.
 
         The inputs of the derivatives are the parameters; with `by_torques` the motor torques and torques on the links.
@@ -235,14 +233,27 @@ class CorrectedSimulation:
     def gains(self, p: FloatArray, noise: Noise) -> Gains:
         """Those of the extended Kalman filter at these parameters."""
         longest = self.longest_step(p)
-        parts = [self.gains_of(p, noise, longest, rows) for rows in self.blocks]
-        correction, whitening = (np.concatenate(x, axis=1) for x in zip(*parts))
+        parts = [self.filtered(p, noise, longest, rows) for rows in self.blocks]
+        correction, whitening = (np.concatenate(x, axis=1) for x in list(zip(*parts))[:2])
         return Gains(correction, whitening, longest)
 
-    def gains_of(
+    def misfit(self, p: FloatArray, noise: Noise, count: int) -> float:
+        """Mean square of the whitened residuals of some segments; infinite if the simulation fails.
+
+        Args:
+            p: The parameters.
+            noise: Of the recording.
+            count: Number of segments, spread over the recording.
+        """
+        rows = slice(None, None, max(1, len(self.starts) // count))
+        with np.errstate(all="ignore"):
+            found = float(np.mean(self.filtered(p, noise, self.longest_step(p), rows)[2] ** 2))
+        return found if np.isfinite(found) else np.inf
+
+    def filtered(
         self, p: FloatArray, noise: Noise, longest: float, rows: slice
-    ) -> tuple[FloatArray, FloatArray]:
-        """Corrections and whitenings of some segments."""
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Corrections, whitenings and whitened residuals of some segments, (samples, segments, ...)."""
         N = self.model.size
         x = np.ascontiguousarray(self.motion[self.starts[rows]])
         speed = np.sqrt(np.mean(self.motion[:, N:] ** 2, axis=0)) + 1e-3
@@ -251,7 +262,7 @@ class CorrectedSimulation:
             (len(x), 2 * N, 2 * N),
         )
         R, Q = np.diag(noise.outputs**2), noise.torques**2
-        corrections, whitenings = [], []
+        corrections, whitenings, residuals = [], [], []
         for k, measured in enumerate(self.measured[:, rows]):
             y, H, _ = self.model.outputs(x, p)
             PH = P @ H.transpose(0, 2, 1)
@@ -259,12 +270,14 @@ class CorrectedSimulation:
             L = np.linalg.solve(S, PH.transpose(0, 2, 1)).transpose(0, 2, 1)
             corrections.append(L)
             whitenings.append(np.linalg.inv(np.linalg.cholesky(S)))
-            x = x + (L @ (measured - y)[..., None])[..., 0]
+            epsilon = (measured - y)[..., None]
+            residuals.append((whitenings[-1] @ epsilon)[..., 0])
+            x = x + (L @ epsilon)[..., 0]
             P = P - L @ PH.transpose(0, 2, 1)
             x, F, G = self.advanced(x, k, p, longest, rows, True)
             P = F @ P @ F.transpose(0, 2, 1) + (G * Q) @ G.transpose(0, 2, 1)
             P = (P + P.transpose(0, 2, 1)) / 2
-        return np.stack(corrections), np.stack(whitenings)
+        return np.stack(corrections), np.stack(whitenings), np.stack(residuals)
 
     @property
     def blocks(self) -> list[slice]:
@@ -288,9 +301,7 @@ class CorrectedSimulation:
         epsilon, scores = (np.concatenate(x, axis=1) for x in zip(*parts))
         return Residuals(epsilon, scores, normal)
 
-    def steps(
-        self, p: FloatArray, gains: Gains, rows: slice = slice(None)
-    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+    def steps(self, p: FloatArray, gains: Gains, rows: slice = slice(None)) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Whitened ε (segments, outputs) and its derivatives (segments, outputs, P), sample by sample.
 
         Args:

@@ -10,7 +10,7 @@ scores ε·∂ε at frequency 0 [NeweyWest]: each deviation is the greater of bo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..progress import Progress, activity
 from ..robot import Robot
 from ..types import FloatArray
 from .corrected_simulation import CorrectedSimulation, Gains, Noise, Residuals
-from .identifiability import resolution
+from .instrument_noise import estimated_torque, noise
 from .least_squares import Fit, inverted
 from .parameters import Unknowns
 from .possible_values import PossibleValues
@@ -32,12 +32,8 @@ NEAR = 3.0  # deviations of the least squares: closer values have the same gains
 MOST_STEPS = 12  # per round
 CONVERGED = 0.1  # of a standard deviation; the estimate is a Gauss-Newton step further
 FIRST_RADIUS, GREATEST_RADIUS = 10.0, 1e3  # deviations of the least squares
-DIFFERENCES = 4  # of positions, whose variance is that of noise: Σ of squared binomials times σ²
-SQUARED_BINOMIALS = 70.0
-SMALLEST = 1e-6  # noise relative to the signal: logs of simulations may have none
+COMPARED = 4  # segments with which torques are compared
 WRONG = 1.5  # mean square of whitened residuals above which the model is called wrong
-NOISE_ITERATIONS = 20
-LOW = 0.4  # share of the bandwidth where the residual of a motor is noise of the torque
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +99,7 @@ def output_error(
     scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
     possible = PossibleValues(robot, unknowns)
     values, steps = possible(start.values, start.covariance), 0
+    simulations = [with_likelier_torque(x, y, values) for x, y in zip(simulations, noises)]
     with activity(f"simulating {robot.name}"):
         for _ in range(ROUNDS):
             gains = [x.gains(values, y) for x, y in zip(simulations, noises)]
@@ -118,9 +115,18 @@ def output_error(
             "identify: with the parameters of the least squares the simulation does not stay finite; log a motion that "
             "shows all of them, or take links='known' or method='least_squares'"
         )
-    return OutputErrorFit(
-        descent.estimate(found), descent.covariance(found), tuple(found.residuals), steps, converged
-    )
+    return OutputErrorFit(descent.estimate(found), descent.covariance(found), tuple(found.residuals), steps, converged)
+
+
+def with_likelier_torque(simulation: CorrectedSimulation, noise: Noise, values: FloatArray) -> CorrectedSimulation:
+    """The simulation under the logged torques, or under estimates without noise if they explain the encoders better.
+
+    The logged torques are better if they are commands that motors follow with noise of their own.
+    """
+    recording, n = simulation.recording, simulation.model.robot.n
+    estimated = replace(recording, tau=estimated_torque(recording, noise.torques[:n]))
+    both = simulation, replace(simulation, recording=estimated)
+    return min(both, key=lambda x: x.misfit(values, noise, COMPARED))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,18 +175,20 @@ class Descent:
         if not np.isfinite(now.cost):
             return now, 0, False
         progress = Progress("fitting the simulation", MOST_STEPS)
+        before = now.values
         for step in range(MOST_STEPS):
-            inverse = inverted(now.normal)
+            inverse, best = inverted(now.normal), self.estimate(now)
+            if float(np.max(np.abs(best - before) / np.sqrt(np.abs(np.diag(inverse))))) < CONVERGED:
+                return now, step, True
             wanted = self.possible(now.values + self.step(now, radius), inverse)
             move = wanted - now.values
-            if float(np.max(np.abs(move) / np.sqrt(np.abs(np.diag(inverse))))) < CONVERGED:
-                return now, step, True
             trial = self.at(wanted)
             expected = -float(now.gradient @ move + move @ now.normal @ move / 2)
             gain = (now.cost - trial.cost) / expected if expected > 0 else -1.0
             length = float(np.linalg.norm(move / self.scale))
             radius = length / 4 if gain < 0.25 else min(2 * max(radius, length), GREATEST_RADIUS)
-            now = trial if gain > 0 else now
+            if gain > 0:
+                now, before = trial, best
             progress.reached(step)
         return now, MOST_STEPS, False
 
@@ -218,63 +226,3 @@ class Descent:
         robust = np.diag(inverse @ J @ inverse.T)
         factor = np.sqrt(np.maximum(robust / np.diag(inverse), 1.0))
         return (inverse + inverse.T) / 2 * factor[:, None] * factor
-
-
-# Noise --------------------------------------------------------------------------------------------------------------
-
-
-def noise(simulation: CorrectedSimulation, start: Fit, first: int) -> Noise:
-    """Noise of the instruments of a recording.
-
-    Encoders and torque sensors: from differences of high order, in which motion does not show.  Motor torques: from the
-    residuals of the least squares at low frequencies.
-
-    Args:
-        simulation: Of the recording.
-        start: Result of the least squares.
-        first: Place of the recording's first joint among `start.white`.
-    """
-    recording, model = simulation.recording, simulation.model
-    outputs = np.concatenate(simulation.measured.transpose(1, 0, 2))
-    instruments = np.array([instrument_noise(x) for x in outputs.T])
-    n = model.robot.n
-    torques = np.zeros(2 * n)
-    assert recording.tau is not None
-    for white in start.white[first:]:
-        i, channels = white.equations.joint, white.equations.channels
-        row = next((k for k, x in enumerate(channels) if x in ("motor", "rigid")), None)
-        if row is None or torques[i]:
-            continue
-        place = model.unknowns.at(i, "inertia")
-        encoder = 0.0 if place is None else start.values[place] * instruments[model.coordinate(i)]
-        leverage = np.mean(white.leverage(start.inverse)[:, row].reshape(2, -1), axis=0)
-        power = np.abs(white.equations.residual[:, row]) ** 2 / np.maximum(1 - leverage, 0.1) / recording.kept(i)
-        torques[i] = torque_noise(power / recording.period, encoder, 2 * np.pi * recording.frequencies)
-    floor = SMALLEST * np.maximum(np.std(recording.tau, axis=0), 1e-6)
-    torques[:n] = np.maximum(torques[:n], floor)
-    torques[n:] = SMALLEST * torques[:n]
-    return Noise(instruments, torques)
-
-
-def torque_noise(power: FloatArray, encoder: float, omega: FloatArray) -> float:
-    """Standard deviation of the noise of a motor torque.
-
-    The power of the residual of the motor's equation is that of the torque, and B² ω⁴ times that of the encoder.
-
-    Args:
-        power: Of the residual, per frequency.
-        encoder: B times the standard deviation of the noise of θ.
-        omega: Frequencies, rad/s.
-    """
-    few = slice(2, max(8, int(LOW * len(power))))
-    power, other = power[few], (encoder * omega[few] ** 2) ** 2
-    found = float(np.median(power)) / np.log(2)  # powers are exponential: their median is ln 2 of their mean
-    for _ in range(NOISE_ITERATIONS):
-        found *= float(np.median(power / np.maximum(found + other, 1e-300))) / np.log(2)
-    return float(np.sqrt(found))
-
-
-def instrument_noise(x: FloatArray) -> float:
-    """Standard deviation of the noise of a signal that changes slowly."""
-    power = float(np.mean(np.diff(x, DIFFERENCES) ** 2)) / SQUARED_BINOMIALS
-    return float(np.sqrt(max(power, resolution(x) ** 2 / 12, (SMALLEST * float(np.std(x))) ** 2, 1e-24)))

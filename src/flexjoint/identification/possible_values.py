@@ -73,9 +73,7 @@ class PossibleValues:
         return any(x.mass > 0 for x in self.robot.links) and bool(self.unknowns.bodies)
 
 
-def moved(
-    values: FloatArray, covariance: FloatArray, places: NDArray[np.int64], wanted: FloatArray
-) -> FloatArray:
+def moved(values: FloatArray, covariance: FloatArray, places: NDArray[np.int64], wanted: FloatArray) -> FloatArray:
     """Values with `wanted` at some places; the others follow as their covariance says."""
     step = covariance[:, places] @ (inverted(covariance[np.ix_(places, places)]) @ (wanted - values[places]))
     found = values + step
