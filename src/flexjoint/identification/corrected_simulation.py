@@ -16,8 +16,8 @@ covariance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,12 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..types import FloatArray
-from .gauss_step import NODES, Stages, Step, gauss_step
+from .gauss_step import NODES, GaussStep, Stages, gauss_step
 from .recordings import Recording
 from .simulation_model import SimulationModel
 
 STEP = 1.5  # of the fastest time constant: the longest step of the integration
 SEEN = 2.0  # rad per period: faster modes are not seen in samples; steps follow them without resolving them
+INSTRUMENTS = 0.4  # of the bandwidth: passband of the motion along which residuals are differentiated
 BLOCK = 60_000  # numbers of the derivatives of segments that are simulated together: they stay in the cache
 SEGMENT = 1000  # samples, about
 START_POSITION, START_SPEED = 30.0, 1.0  # deviations of the first state: encoder deviations; of the rms speed
@@ -63,12 +64,12 @@ class Gains(NamedTuple):
 
 
 class Residuals(NamedTuple):
-    """Whitened residuals, and what Gauss-Newton needs of their derivatives.
+    """Whitened residuals, and what Gauss-Newton needs of the instruments ζ, their derivatives along a smooth motion.
 
     Args:
         epsilon: Whitened ε, (samples, segments, outputs).
-        scores: ε·∂ε by the parameters, (samples, segments, P).
-        normal: Σ ∂εᵀ∂ε, (P, P).
+        scores: ε·ζ, (samples, segments, P).
+        normal: Σ ζᵀζ, (P, P).
     """
 
     epsilon: FloatArray
@@ -189,39 +190,32 @@ class CorrectedSimulation:
         slope = h * (rise * u * u * (3 - 2 * u) + next_rise * (1 - u * u * (3 - 2 * u)))
         return Torque(mean, slope, -u * rise - (1 - u) * next_rise, 6 * u * (1 - u) * (rise - next_rise))
 
-    def advanced(self, x: FloatArray, k: int, p: FloatArray, longest: float, rows: slice, by_torques: bool) -> Step:
-        """The state (rows, 2N) a period after sample k, and its derivatives.
+    def advanced(
+        self, x: FloatArray, k: int, p: FloatArray, longest: float, rows: slice, by_torques: bool = False
+    ) -> list[GaussStep]:
+        """The steps from states (rows, 2N) at sample k to the next one.
 
-        The inputs of the derivatives are the parameters; with `by_torques` the motor torques and torques on the links.
+        Their inputs are the parameters; with `by_torques` the motor torques and torques on the links.
         """
         model, period, delay = self.model, self.recording.period, self.delay_at(p)
         count = math.ceil(period / longest - 1e-9)
         place = model.unknowns.at(-1, "delay")
         n, N = model.robot.n, model.size
-        whole: Step | None = None
+        steps: list[GaussStep] = []
         for j in range(count):
-            torque = self.torque(k, j * period / count, period / count, delay, rows)
-            tau, by_delay = torque.at_nodes
+            tau, by_delay = self.torque(k, j * period / count, period / count, delay, rows).at_nodes
 
             def flow(x: FloatArray, tau: FloatArray = tau, by_delay: FloatArray = by_delay) -> Stages:
                 found = model.slopes(x.reshape(-1, 2 * N), tau.reshape(-1, n), p)
-                a, by_state, by_parameters, by_tau = (y.reshape(*x.shape[:2], *y.shape[1:]) for y in found)
-                if by_torques:
-                    return Stages(a, by_state, by_tau)
+                a, by_state, by_p, by_tau = (y.reshape(*x.shape[:2], *y.shape[1:]) for y in found)
                 if place is not None:
-                    by_parameters[..., place] = (by_tau[..., :n] @ by_delay[..., None])[..., 0]
-                return Stages(a, by_state, by_parameters)
+                    by_p[..., place] = (by_tau[..., :n] @ by_delay[..., None])[..., 0]
+                return Stages(a, by_state, by_tau if by_torques else by_p)
 
             guess = model.accelerations(np.concatenate([x, x]), tau.reshape(-1, n), p)
-            step = gauss_step(flow, x, guess.reshape(2, -1, N), period / count)
-            x = step.x
-            if whole is None:
-                whole = step
-            else:
-                F = step.by_state
-                whole = Step(x, F @ whole.by_state, F @ whole.by_inputs + step.by_inputs)
-        assert whole is not None
-        return whole
+            steps.append(gauss_step(flow, x, guess.reshape(2, -1, N), period / count))
+            x = steps[-1].after
+        return steps
 
     def delay_at(self, p: FloatArray) -> float:
         """The delay, estimated or given."""
@@ -234,26 +228,11 @@ class CorrectedSimulation:
         """Those of the extended Kalman filter at these parameters."""
         longest = self.longest_step(p)
         parts = [self.filtered(p, noise, longest, rows) for rows in self.blocks]
-        correction, whitening = (np.concatenate(x, axis=1) for x in list(zip(*parts))[:2])
+        correction, whitening = (np.concatenate(x, axis=1) for x in zip(*parts))
         return Gains(correction, whitening, longest)
 
-    def misfit(self, p: FloatArray, noise: Noise, count: int) -> float:
-        """Mean square of the whitened residuals of some segments; infinite if the simulation fails.
-
-        Args:
-            p: The parameters.
-            noise: Of the recording.
-            count: Number of segments, spread over the recording.
-        """
-        rows = slice(None, None, max(1, len(self.starts) // count))
-        with np.errstate(all="ignore"):
-            found = float(np.mean(self.filtered(p, noise, self.longest_step(p), rows)[2] ** 2))
-        return found if np.isfinite(found) else np.inf
-
-    def filtered(
-        self, p: FloatArray, noise: Noise, longest: float, rows: slice
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Corrections, whitenings and whitened residuals of some segments, (samples, segments, ...)."""
+    def filtered(self, p: FloatArray, noise: Noise, longest: float, rows: slice) -> tuple[FloatArray, FloatArray]:
+        """Corrections and whitenings of some segments."""
         N = self.model.size
         x = np.ascontiguousarray(self.motion[self.starts[rows]])
         speed = np.sqrt(np.mean(self.motion[:, N:] ** 2, axis=0)) + 1e-3
@@ -262,7 +241,7 @@ class CorrectedSimulation:
             (len(x), 2 * N, 2 * N),
         )
         R, Q = np.diag(noise.outputs**2), noise.torques**2
-        corrections, whitenings, residuals = [], [], []
+        corrections, whitenings = [], []
         for k, measured in enumerate(self.measured[:, rows]):
             y, H, _ = self.model.outputs(x, p)
             PH = P @ H.transpose(0, 2, 1)
@@ -270,14 +249,13 @@ class CorrectedSimulation:
             L = np.linalg.solve(S, PH.transpose(0, 2, 1)).transpose(0, 2, 1)
             corrections.append(L)
             whitenings.append(np.linalg.inv(np.linalg.cholesky(S)))
-            epsilon = (measured - y)[..., None]
-            residuals.append((whitenings[-1] @ epsilon)[..., 0])
-            x = x + (L @ epsilon)[..., 0]
+            x = x + (L @ (measured - y)[..., None])[..., 0]
             P = P - L @ PH.transpose(0, 2, 1)
-            x, F, G = self.advanced(x, k, p, longest, rows, True)
+            steps = self.advanced(x, k, p, longest, rows, by_torques=True)
+            x, (F, G) = steps[-1].after, chained(steps)
             P = F @ P @ F.transpose(0, 2, 1) + (G * Q) @ G.transpose(0, 2, 1)
             P = (P + P.transpose(0, 2, 1)) / 2
-        return np.stack(corrections), np.stack(whitenings), np.stack(residuals)
+        return np.stack(corrections), np.stack(whitenings)
 
     @property
     def blocks(self) -> list[slice]:
@@ -286,13 +264,20 @@ class CorrectedSimulation:
         rows = max(1, BLOCK // (size * (size + len(self.model.unknowns.parameters))))
         return [slice(k, k + rows) for k in range(0, len(self.starts), rows)]
 
+    # Residuals ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def smooth(self) -> CorrectedSimulation:
+        """The same without fast parts of positions and torques, where noise is a large share of them."""
+        return replace(self, recording=self.recording.smooth(INSTRUMENTS * self.recording.bandwidth))
+
     def residuals(self, p: FloatArray, gains: Gains) -> Residuals:
-        """Whitened residuals at these parameters, with derivatives."""
+        """Whitened residuals at these parameters, with instruments."""
         normal = np.zeros((len(p), len(p)))
         parts = []
         for rows in self.blocks:
             epsilons, scores = [], []
-            for epsilon, slopes in self.steps(p, gains, rows):
+            for epsilon, (_, slopes) in zip(self.errors(p, gains, rows), self.smooth.steps(p, gains, rows)):
                 epsilons.append(epsilon)
                 scores.append((epsilon[:, None] @ slopes)[:, 0])
                 flat = slopes.reshape(-1, len(p))
@@ -300,6 +285,14 @@ class CorrectedSimulation:
             parts.append((np.stack(epsilons), np.stack(scores)))
         epsilon, scores = (np.concatenate(x, axis=1) for x in zip(*parts))
         return Residuals(epsilon, scores, normal)
+
+    def errors(self, p: FloatArray, gains: Gains, rows: slice = slice(None)) -> Iterator[FloatArray]:
+        """Whitened ε (segments, outputs), sample by sample; the arguments are those of `steps`."""
+        x = np.ascontiguousarray(self.motion[self.starts[rows]])
+        for k, (L, whiten) in enumerate(zip(gains.correction[:, rows], gains.whitening[:, rows])):
+            epsilon = (self.measured[k, rows] - self.model.outputs(x, p).y)[..., None]
+            yield (whiten @ epsilon)[..., 0]
+            x = self.advanced(x + (L @ epsilon)[..., 0], k, p, gains.step, rows)[-1].after
 
     def steps(self, p: FloatArray, gains: Gains, rows: slice = slice(None)) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Whitened ε (segments, outputs) and its derivatives (segments, outputs, P), sample by sample.
@@ -313,8 +306,17 @@ class CorrectedSimulation:
         Z = np.zeros((*x.shape, len(p)))
         for k, (L, whiten) in enumerate(zip(gains.correction[:, rows], gains.whitening[:, rows])):
             y, by_p = self.model.seen(x, Z, p)
-            epsilon = self.measured[k, rows] - y
-            yield (whiten @ epsilon[..., None])[..., 0], -(whiten @ by_p)
-            x, Z = x + (L @ epsilon[..., None])[..., 0], Z - L @ by_p
-            x, F, G = self.advanced(x, k, p, gains.step, rows, False)
-            Z = F @ Z + G
+            epsilon = (self.measured[k, rows] - y)[..., None]
+            yield (whiten @ epsilon)[..., 0], -(whiten @ by_p)
+            steps = self.advanced(x + (L @ epsilon)[..., 0], k, p, gains.step, rows)
+            F, G = chained(steps)
+            x, Z = steps[-1].after, F @ (Z - L @ by_p) + G
+
+
+def chained(steps: Sequence[GaussStep]) -> tuple[FloatArray, FloatArray]:
+    """Derivatives of the last state by the first one and by inputs that act on all steps."""
+    F, G = steps[0].slopes()
+    for step in steps[1:]:
+        more, own = step.slopes()
+        F, G = more @ F, more @ G + own
+    return F, G

@@ -24,7 +24,7 @@ WEIGHTS = np.array([[0.25, 0.25 - ROOT / 6], [0.25 + ROOT / 6, 0.25]])  # α
 SQUARED = WEIGHTS @ WEIGHTS
 END = np.array([0.25 + ROOT / 12, 0.25 - ROOT / 12])  # of the position, (½, ½) α
 MOST_ITERATIONS = 8
-CONVERGED = 1e-5  # last Newton step relative to the accelerations; the one after it is far smaller
+CONVERGED = 1e-5  # error of the accelerations before the last Newton step, relative; after it, it is far smaller
 
 
 class Stages(NamedTuple):
@@ -41,22 +41,51 @@ class Stages(NamedTuple):
     by_inputs: FloatArray
 
 
-class Step(NamedTuple):
-    """The state after a step, and its derivatives.
+class GaussStep(NamedTuple):
+    """A step: the accelerations of its stages, and what its derivatives need.
 
     Args:
-        x: Positions and velocities, (rows, 2N).
-        by_state: By the state before, (rows, 2N, 2N).
-        by_inputs: (rows, 2N, inputs).
+        x: Positions and velocities before, (rows, 2N).
+        h: Length, s.
+        k: Accelerations of the stages, (2, rows, N).
+        stages: Derivatives of the accelerations there.
+        newton: I − ∂a/∂k, (rows, 2N, 2N).
     """
 
     x: FloatArray
-    by_state: FloatArray
-    by_inputs: FloatArray
+    h: float
+    k: FloatArray
+    stages: Stages
+    newton: FloatArray
+
+    @property
+    def after(self) -> FloatArray:
+        """Positions and velocities after the step, (rows, 2N)."""
+        h, k, N = self.h, self.k, self.k.shape[2]
+        y, w = self.x[:, :N], self.x[:, N:]
+        return np.concatenate([y + h * w + h * h * (END[0] * k[0] + END[1] * k[1]), w + h / 2 * (k[0] + k[1])], axis=1)
+
+    def slopes(self) -> tuple[FloatArray, FloatArray]:
+        """Derivatives of `after` by the state before, (rows, 2N, 2N), and by the inputs, (rows, 2N, inputs)."""
+        h, N = self.h, self.k.shape[2]
+        P, Q = self.stages.by_state[..., :N], self.stages.by_state[..., N:]
+        columns = np.concatenate([P, Q, self.stages.by_inputs], axis=-1)
+        for i in range(2):
+            columns[i, :, :, N : 2 * N] += h * NODES[i] * P[i]
+        solved = np.linalg.inv(self.newton) @ flat(columns)  # three times as fast as solve, with so many columns
+        first, last = solved[:, :N], solved[:, N:]
+        change = np.empty_like(solved)
+        change[:, :N] = h * h * END[0] * first + h * h * END[1] * last
+        change[:, N:] = h / 2 * (first + last)
+        by_state, diagonal = change[..., : 2 * N], np.arange(N)
+        by_state[:, diagonal, diagonal] += 1.0
+        by_state[:, diagonal, N + diagonal] += h
+        by_state[:, N + diagonal, N + diagonal] += 1.0
+        return by_state, change[..., 2 * N :]
 
 
-def gauss_step(flow: Callable[[FloatArray], Stages], x: FloatArray, k: FloatArray, h: float) -> Step:
-    """The state after h seconds.
+def gauss_step(flow: Callable[[FloatArray], Stages], x: FloatArray, k: FloatArray, h: float) -> GaussStep:
+    """A step of h seconds.
 
     Args:
         flow: States of both stages (2, rows, 2N) -> Stages.
@@ -67,34 +96,17 @@ def gauss_step(flow: Callable[[FloatArray], Stages], x: FloatArray, k: FloatArra
     N = x.shape[1] // 2
     y, w = x[:, :N], x[:, N:]
     at = np.empty((2, *x.shape))
-    for iteration in range(MOST_ITERATIONS):
+    for _ in range(MOST_ITERATIONS):
         for i in range(2):
             at[i, :, :N] = y + h * NODES[i] * w + h * h * (SQUARED[i, 0] * k[0] + SQUARED[i, 1] * k[1])
             at[i, :, N:] = w + h * (WEIGHTS[i, 0] * k[0] + WEIGHTS[i, 1] * k[1])
         found = flow(at)
-        error = found.a - k
-        S = newton_matrix(found.by_state, h)
-        size = float(np.abs(found.a).max(initial=1e-9))
-        if iteration == MOST_ITERATIONS - 1 or not float(np.abs(error).max(initial=0.0)) > CONVERGED * size:
+        error, newton = found.a - k, newton_matrix(found.by_state, h)
+        move = np.linalg.solve(newton, flat(error[..., None]))[..., 0]
+        k = k + np.stack([move[:, :N], move[:, N:]])
+        if not np.abs(error).max(initial=0.0) > CONVERGED * np.abs(k).max(initial=1e-9):
             break
-        k = k + stages(np.linalg.solve(S, flat(error[..., None])))[..., 0]
-    P, Q = found.by_state[..., :N], found.by_state[..., N:]
-    columns = np.concatenate([P, Q, found.by_inputs, error[..., None]], axis=-1)
-    for i in range(2):
-        columns[i, :, :, N : 2 * N] += h * NODES[i] * P[i]
-    solved = np.linalg.inv(S) @ flat(columns)  # three times as fast as solve, with so many columns
-    first, last = solved[:, :N], solved[:, N:]
-    change = np.empty_like(solved)
-    change[:, :N] = h * h * END[0] * first + h * h * END[1] * last
-    change[:, N:] = h / 2 * (first + last)
-    by_state, diagonal = change[..., : 2 * N], np.arange(N)
-    by_state[:, diagonal, diagonal] += 1.0
-    by_state[:, diagonal, N + diagonal] += h
-    by_state[:, N + diagonal, N + diagonal] += 1.0
-    after = change[..., -1]  # of the last Newton step
-    after[:, :N] += y + h * w + h * h * (END[0] * k[0] + END[1] * k[1])
-    after[:, N:] += w + h / 2 * (k[0] + k[1])
-    return Step(np.ascontiguousarray(after), by_state, change[..., 2 * N : -1])
+    return GaussStep(x, h, k, found, newton)
 
 
 def newton_matrix(by_state: FloatArray, h: float) -> FloatArray:
@@ -113,9 +125,3 @@ def newton_matrix(by_state: FloatArray, h: float) -> FloatArray:
 def flat(x: FloatArray) -> FloatArray:
     """Stages (2, rows, N, columns) under each other, (rows, 2N, columns)."""
     return np.concatenate([x[0], x[1]], axis=1)
-
-
-def stages(x: FloatArray) -> FloatArray:
-    """The inverse of `flat`."""
-    N = x.shape[1] // 2
-    return np.stack([x[:, :N], x[:, N:]])

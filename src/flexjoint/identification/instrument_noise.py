@@ -1,13 +1,7 @@
-"""Noise of encoders, torque sensors and motor torques of a recording, and motor torques without their noise.
+"""Noise of encoders, torque sensors and motor torques of a recording.
 
 Encoders and torque sensors: from differences of high order, in which motion does not show.  Motor torques: from the
 residuals of the least squares at low frequencies.
-
-If the sensor of a motor torque is noisy, the motor has not felt that noise.  A simulation under the logged torque then
-responds too strongly at frequencies where noise is a large share of it, and damping comes out too large (errors in
-variables).  The best estimate of the torque (Wiener filter) has errors that do not depend on it:
-
-    τ̂(f) = (1 − σ²/S(f)) τ(f),     S the spectral density of the logged torque
 """
 
 from __future__ import annotations
@@ -17,15 +11,13 @@ import numpy as np
 from ..types import FloatArray
 from .corrected_simulation import CorrectedSimulation, Noise
 from .identifiability import resolution
-from .least_squares import SMOOTHING, Fit
-from .recordings import Recording, reflected
+from .least_squares import Fit
 
 DIFFERENCES = 4  # of positions, whose variance is that of noise: Σ of squared binomials times σ²
 SQUARED_BINOMIALS = 70.0
 SMALLEST = 1e-6  # noise relative to the signal: logs of simulations may have none
 LOW = 0.4  # share of the bandwidth where the residual of a motor is noise of the torque
 ITERATIONS = 20
-REFLECTED = 1.0  # s by which torques are continued at both ends
 
 
 def noise(simulation: CorrectedSimulation, start: Fit, first: int) -> Noise:
@@ -80,22 +72,3 @@ def instrument_noise(x: FloatArray) -> float:
     """Standard deviation of the noise of a signal that changes slowly."""
     power = float(np.mean(np.diff(x, DIFFERENCES) ** 2)) / SQUARED_BINOMIALS
     return float(np.sqrt(max(power, resolution(x) ** 2 / 12, (SMALLEST * float(np.std(x))) ** 2, 1e-24)))
-
-
-def estimated_torque(recording: Recording, sigma: FloatArray) -> FloatArray:
-    """Motor torques without the noise of their sensors, as far as it can be told, (m, n).
-
-    Args:
-        recording: With motor torques.
-        sigma: Standard deviations of their noise, (n,).
-    """
-    from scipy.fft import irfft, rfft
-    from scipy.ndimage import uniform_filter1d
-
-    assert recording.tau is not None
-    whole, pad = reflected(recording.tau, int(REFLECTED / recording.period))
-    spectrum = rfft(whole, axis=0)
-    density = uniform_filter1d(np.abs(spectrum) ** 2 / len(whole), 2 * SMOOTHING + 1, axis=0)
-    share = np.maximum(1 - sigma**2 / np.maximum(density, 1e-300), 0.0)
-    found = irfft(spectrum * share, len(whole), axis=0)[pad : pad + recording.count]
-    return np.ascontiguousarray(found)

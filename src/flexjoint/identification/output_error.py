@@ -10,7 +10,7 @@ scores ε·∂ε at frequency 0 [NeweyWest]: each deviation is the greater of bo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from ..errors import InputError
 from ..progress import Progress, activity
 from ..robot import Robot
 from ..types import FloatArray
-from .corrected_simulation import CorrectedSimulation, Gains, Noise, Residuals
-from .instrument_noise import estimated_torque, noise
+from .corrected_simulation import CorrectedSimulation, Gains, Residuals
+from .instrument_noise import noise
 from .least_squares import Fit, inverted
 from .parameters import Unknowns
 from .possible_values import PossibleValues
@@ -32,7 +32,6 @@ NEAR = 3.0  # deviations of the least squares: closer values have the same gains
 MOST_STEPS = 12  # per round
 CONVERGED = 0.1  # of a standard deviation; the estimate is a Gauss-Newton step further
 FIRST_RADIUS, GREATEST_RADIUS = 10.0, 1e3  # deviations of the least squares
-COMPARED = 4  # segments with which torques are compared
 WRONG = 1.5  # mean square of whitened residuals above which the model is called wrong
 
 
@@ -99,7 +98,6 @@ def output_error(
     scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
     possible = PossibleValues(robot, unknowns)
     values, steps = possible(start.values, start.covariance), 0
-    simulations = [with_likelier_torque(x, y, values) for x, y in zip(simulations, noises)]
     with activity(f"simulating {robot.name}"):
         for _ in range(ROUNDS):
             gains = [x.gains(values, y) for x, y in zip(simulations, noises)]
@@ -116,17 +114,6 @@ def output_error(
             "shows all of them, or take links='known' or method='least_squares'"
         )
     return OutputErrorFit(descent.estimate(found), descent.covariance(found), tuple(found.residuals), steps, converged)
-
-
-def with_likelier_torque(simulation: CorrectedSimulation, noise: Noise, values: FloatArray) -> CorrectedSimulation:
-    """The simulation under the logged torques, or under estimates without noise if they explain the encoders better.
-
-    The logged torques are better if they are commands that motors follow with noise of their own.
-    """
-    recording, n = simulation.recording, simulation.model.robot.n
-    estimated = replace(recording, tau=estimated_torque(recording, noise.torques[:n]))
-    both = simulation, replace(simulation, recording=estimated)
-    return min(both, key=lambda x: x.misfit(values, noise, COMPARED))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,10 +171,10 @@ class Descent:
             move = wanted - now.values
             trial = self.at(wanted)
             expected = -float(now.gradient @ move + move @ now.normal @ move / 2)
-            gain = (now.cost - trial.cost) / expected if expected > 0 else -1.0
+            fall = now.cost - trial.cost + len(move)  # instruments lead to another point than that of least cost
             length = float(np.linalg.norm(move / self.scale))
-            radius = length / 4 if gain < 0.25 else min(2 * max(radius, length), GREATEST_RADIUS)
-            if gain > 0:
+            radius = length / 4 if fall < expected / 4 else min(2 * max(radius, length), GREATEST_RADIUS)
+            if fall > 0:
                 now, before = trial, best
             progress.reached(step)
         return now, MOST_STEPS, False

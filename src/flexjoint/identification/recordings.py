@@ -8,7 +8,7 @@ be multiplied by a taper and transformed: its spectrum up to the bandwidth is wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -84,6 +84,16 @@ class Recording:
         edge = 2.0 * self.bandwidth if passband is None else passband
         found = smoothed(x, self.period, edge, range(3))
         return found[0], found[1], found[2]
+
+    def smooth(self, passband: float) -> Recording:
+        """The recording behind a low-pass.
+
+        Args:
+            passband: Frequency up to which signals are kept, Hz.
+        """
+        names = [name for name in ("q", "theta", "tau", "tau_e") if getattr(self, name) is not None]
+        found = {name: smoothed(getattr(self, name), self.period, passband, range(1))[0] for name in names}
+        return replace(self, **{name: np.ascontiguousarray(x) for name, x in found.items()})
 
     def spectrum(self, x: FloatArray, every: int = 1, joint: int | None = None) -> ComplexArray:
         """Spectrum of signals (m, ...) under taper and windows, (frequencies, ...); |.|² is a power density.
