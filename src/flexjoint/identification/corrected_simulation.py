@@ -290,7 +290,7 @@ class CorrectedSimulation:
         """Whitened ε (segments, outputs), sample by sample; the arguments are those of `steps`."""
         x = np.ascontiguousarray(self.motion[self.starts[rows]])
         for k, (L, whiten) in enumerate(zip(gains.correction[:, rows], gains.whitening[:, rows])):
-            epsilon = (self.measured[k, rows] - self.model.outputs(x, p).y)[..., None]
+            epsilon = (self.measured[k, rows] - self.model.readings(x, p))[..., None]
             yield (whiten @ epsilon)[..., 0]
             x = self.advanced(x + (L @ epsilon)[..., 0], k, p, gains.step, rows)[-1].after
 

@@ -39,32 +39,33 @@ def noise(simulation: CorrectedSimulation, start: Fit, first: int) -> Noise:
         row = next((k for k, x in enumerate(channels) if x in ("motor", "rigid")), None)
         if row is None or torques[i]:
             continue
-        place = model.unknowns.at(i, "inertia")
-        encoder = 0.0 if place is None else start.values[place] * instruments[model.coordinate(i)]
+        omega = 2 * np.pi * recording.frequencies
         leverage = np.mean(white.leverage(start.inverse)[:, row].reshape(2, -1), axis=0)
         power = np.abs(white.equations.residual[:, row]) ** 2 / np.maximum(1 - leverage, 0.1) / recording.kept(i)
-        torques[i] = torque_noise(power / recording.period, encoder, 2 * np.pi * recording.frequencies)
+        B, K = (
+            0.0 if k is None else start.values[k] for k in (model.unknowns.at(i, x) for x in ("inertia", "stiffness"))
+        )
+        link, motor = instruments[i], instruments[model.coordinate(i)]
+        encoders = ((K - B * omega**2) * motor) ** 2 + (K * link) ** 2
+        torques[i] = torque_noise(power / recording.period, encoders)
     floor = SMALLEST * np.maximum(np.std(recording.tau, axis=0), 1e-6)
     torques[:n] = np.maximum(torques[:n], floor)
     torques[n:] = SMALLEST * torques[:n]
     return Noise(instruments, torques)
 
 
-def torque_noise(power: FloatArray, encoder: float, omega: FloatArray) -> float:
+def torque_noise(power: FloatArray, encoders: FloatArray) -> float:
     """Standard deviation of the noise of a motor torque.
 
-    The power of the residual of the motor's equation is that of the torque, and B² ω⁴ times that of the encoder.
-
     Args:
-        power: Of the residual, per frequency.
-        encoder: B times the standard deviation of the noise of θ.
-        omega: Frequencies, rad/s.
+        power: Of the residual of the motor's equation, per frequency.
+        encoders: What the noise of encoders has to do with it.
     """
     few = slice(2, max(8, int(LOW * len(power))))
-    power, other = power[few], (encoder * omega[few] ** 2) ** 2
+    power, encoders = power[few], encoders[few]
     found = float(np.median(power)) / np.log(2)  # powers are exponential: their median is ln 2 of their mean
     for _ in range(ITERATIONS):
-        found *= float(np.median(power / np.maximum(found + other, 1e-300))) / np.log(2)
+        found *= float(np.median(power / np.maximum(found + encoders, 1e-300))) / np.log(2)
     return float(np.sqrt(found))
 
 

@@ -96,7 +96,7 @@ def output_error(
     simulations = [CorrectedSimulation(model, x, held, delay) for x in parts]
     noises = [noise(x, start, k * len(start.white) // len(parts)) for k, x in enumerate(simulations)]
     scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
-    possible = PossibleValues(robot, unknowns)
+    possible = PossibleValues(simulations)
     values, steps = possible(start.values, start.covariance), 0
     with activity(f"simulating {robot.name}"):
         for _ in range(ROUNDS):

@@ -183,6 +183,16 @@ class SimulationModel:
         return self._kernel("simulated motion", self._sizes, function)
 
     @cached_property
+    def _mass(self) -> Kernel:
+        """(x, p) -> mass matrix of links and motors."""
+
+        def function(x: Expression, p: Expression) -> dict[str, Expression]:
+            a, none = ca.SX.sym("a", self.size), zeros(self.robot.n)
+            return {"mass": ca.jacobian(self.residual(x, a, none, none, p), a)}
+
+        return self._kernel("mass matrix of the simulation", {key: self._sizes[key] for key in ("x", "p")}, function)
+
+    @cached_property
     def _entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows and columns of the derivatives by (x, p, τ, push) that are not zero."""
         N, n, parameters = self.size, self.robot.n, self.unknowns.parameters
@@ -250,6 +260,15 @@ class SimulationModel:
     def accelerations(self, x: FloatArray, tau: FloatArray, p: FloatArray) -> FloatArray:
         """Those of all coordinates, (rows, N), without derivatives."""
         return np.asarray(self._motion(x, tau, p)[0])
+
+    def mass_matrices(self, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Those of links and motors, (rows, N, N); they depend on the positions in x (rows, 2N) only."""
+        return np.asarray(self._mass(x, p)[0])
+
+    def readings(self, x: FloatArray, p: FloatArray) -> FloatArray:
+        """What the instruments see of states (rows, 2N), (rows, outputs)."""
+        positions = x[:, : self.size]
+        return np.concatenate([positions, self._sensed(x, p)[0]], axis=1) if self.sensors else positions
 
     def outputs(self, x: FloatArray, p: FloatArray) -> Outputs:
         """What the instruments see of states (rows, 2N)."""
