@@ -11,7 +11,8 @@ positions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,10 +22,11 @@ from ..progress import activity
 from ..robot import Robot
 from ..types import FloatArray
 from .control_loop import Command, ControlLoop, LoopModel, periods_per_sample
-from .corrected_simulation import START_POSITION, START_SPEED, CorrectedSimulation, Gains, Noise, Piece
+from .corrected_simulation import START_POSITION, START_SPEED, CorrectedSimulation, Gains, Noise, chained
+from .gauss_step import GaussStep
 from .parameters import unknowns
 from .recordings import Recording
-from .simulation_model import SimulationModel
+from .simulation_model import SimulationModel, Slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,80 +82,94 @@ class ControlledSimulation(CorrectedSimulation):
         memories = self.along(self.model.unknowns.priors)[1]
         return np.concatenate([self.motion, memories], axis=1)[self.starts]
 
-    def commanded(self, k: int, j: int, both: FloatArray, p: FloatArray) -> tuple[FloatArray, Command, Piece]:
-        """State (segments, 2N), and what the law does, in period j after sample k of each segment."""
+    def commanded(self, k: int, j: int, both: FloatArray, p: FloatArray, rows: slice) -> tuple[FloatArray, Command]:
+        """State (rows, 2N), and what the law does, in period j after sample k of each segment."""
         S = 2 * self.model.size
-        reference = np.ascontiguousarray(self.references[(self.starts + k) * self.turns + j])
+        reference = np.ascontiguousarray(self.references[(self.starts[rows] + k) * self.turns + j])
         x, memory = np.ascontiguousarray(both[:, :S]), np.ascontiguousarray(both[:, S:])
-        found = self.law(x, memory, reference, p)
-        return x, found, Piece(self.law.period, found.tau, found.tau, np.zeros_like(found.tau))
+        return x, self.law(x, memory, reference, p)
+
+    def under(
+        self, x: FloatArray, tau: FloatArray, p: FloatArray, longest: float, inputs: Callable[[Slopes], FloatArray]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """State after a period of the law under torques that are held, and its derivatives by state and inputs."""
+        count, steps = math.ceil(self.law.period / longest - 1e-9), list[GaussStep]()
+        for _ in range(count):
+            steps.append(self.step(x, np.stack([tau, tau]), self.law.period / count, p, inputs))
+            x = steps[-1].after
+        return x, *chained(steps)
 
     def moved(
-        self, k: int, both: FloatArray, Z: FloatArray, p: FloatArray, longest: float
+        self, k: int, both: FloatArray, Z: FloatArray, p: FloatArray, longest: float, rows: slice
     ) -> tuple[FloatArray, FloatArray]:
-        """State and memory (segments, 2N + U) and their derivatives by the parameters, from sample k to the next."""
-        n, S = self.model.robot.n, 2 * self.model.size
+        """State and memory (rows, 2N + U) and their derivatives by the parameters, from sample k to the next."""
+        n, S, size = self.model.robot.n, 2 * self.model.size, both.shape[1]
+
+        def inputs(found: Slopes) -> FloatArray:
+            return np.concatenate([found.by_torques[..., :n], found.by_parameters], axis=-1)
+
         for j in range(self.turns):
-            x, found, piece = self.commanded(k, j, both, p)
-            size = both.shape[1]
-            d = found.slopes[:, :, :size] @ Z + found.slopes[:, :, size:]
-            x, Zx = self.advanced(x, Z[:, :S], piece, p, longest, False, d[:, :n])
-            both, Z = np.concatenate([x, found.memory], axis=1), np.concatenate([Zx, d[:, n:]], axis=1)
+            x, command = self.commanded(k, j, both, p, rows)
+            d = command.slopes[:, :, :size] @ Z + command.slopes[:, :, size:]
+            x, F, G = self.under(x, command.tau, p, longest, inputs)
+            Zx = F @ Z[:, :S] + G[:, :, :n] @ d[:, :n] + G[:, :, n:]
+            both, Z = np.concatenate([x, command.memory], axis=1), np.concatenate([Zx, d[:, n:]], axis=1)
         return both, Z
 
     def transition(
-        self, k: int, both: FloatArray, p: FloatArray, longest: float, noise: Noise
+        self, k: int, both: FloatArray, p: FloatArray, longest: float, noise: Noise, rows: slice
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """State and memory at the next sample, their derivatives by those at sample k, and the covariance of noise."""
         N, n, S = self.model.size, self.model.robot.n, 2 * self.model.size
-        rows, size = both.shape
+        count, size = both.shape
         variances = np.concatenate([noise.torques[:n], noise.outputs[:N]]) ** 2
-        F, Q = np.broadcast_to(np.eye(size), (rows, size, size)), np.zeros((rows, size, size))
+        F, Q = np.broadcast_to(np.eye(size), (count, size, size)), np.zeros((count, size, size))
         for j in range(self.turns):
-            x, found, piece = self.commanded(k, j, both, p)
-            first = np.zeros((rows, S, S + 2 * n))
-            first[:, :, :S] = np.eye(S)
-            x, by = self.advanced(x, first, piece, p, longest, True)
-            own, torques = by[:, :, :S], by[:, :, S : S + n]
-            step = np.concatenate([torques @ found.slopes[:, :n, :size], found.slopes[:, n:, :size]], axis=1)
-            entering = np.concatenate([np.zeros((rows, size, n)), step[:, :, :N]], axis=2)  # by what the law sees
+            x, command = self.commanded(k, j, both, p, rows)
+            x, own, torques = self.under(x, command.tau, p, longest, lambda found: found.by_torques[..., :n])
+            slopes = command.slopes[:, :, :size]
+            whole = np.concatenate([torques @ slopes[:, :n], slopes[:, n:]], axis=1)
+            entering = np.concatenate([np.zeros((count, size, n)), whole[:, :, :N]], axis=2)  # by what the law sees
             entering[:, :S, :n] = torques
-            step[:, :S, :S] += own
-            Q = step @ Q @ step.transpose(0, 2, 1) + (entering * variances) @ entering.transpose(0, 2, 1)
-            F, both = step @ F, np.concatenate([x, found.memory], axis=1)
+            whole[:, :S, :S] += own
+            Q = whole @ Q @ whole.transpose(0, 2, 1) + (entering * variances) @ entering.transpose(0, 2, 1)
+            F, both = whole @ F, np.concatenate([x, command.memory], axis=1)
         return both, F, Q
 
-    def gains(self, p: FloatArray, noise: Noise) -> Gains:
-        """Those of the extended Kalman filter at these parameters."""
-        N, S, both = self.model.size, 2 * self.model.size, self._starts
+    def filtered(self, p: FloatArray, noise: Noise, longest: float, rows: slice) -> tuple[FloatArray, FloatArray]:
+        """Corrections and whitenings of some segments."""
+        N, S, both = self.model.size, 2 * self.model.size, self._starts[rows]
         speed = np.sqrt(np.mean(self.motion[:, N:] ** 2, axis=0)) + 1e-3
         P = np.zeros((*both.shape, both.shape[1]))
         P[:, range(S), range(S)] = np.concatenate([START_POSITION * noise.outputs[:N], START_SPEED * speed]) ** 2
-        R, longest = np.diag(noise.outputs**2), self.longest_step(p)
+        R = np.diag(noise.outputs**2)
         corrections, whitenings = [], []
-        for k in range(self.length):
+        for k, measured in enumerate(self.measured[:, rows]):
             y, H, _ = self.model.outputs(np.ascontiguousarray(both[:, :S]), p)
             PH = P[:, :, :S] @ H.transpose(0, 2, 1)
             V = H @ PH[:, :S] + R
             L = np.linalg.solve(V, PH.transpose(0, 2, 1)).transpose(0, 2, 1)
             corrections.append(L)
             whitenings.append(np.linalg.inv(np.linalg.cholesky(V)))
-            both = both + (L @ (self.measured[k] - y)[..., None])[..., 0]
-            both, F, Q = self.transition(k, both, p, longest, noise)
+            both = both + (L @ (measured - y)[..., None])[..., 0]
+            both, F, Q = self.transition(k, both, p, longest, noise, rows)
             P = F @ (P - L @ PH.transpose(0, 2, 1)) @ F.transpose(0, 2, 1) + Q
             P = (P + P.transpose(0, 2, 1)) / 2
-        return Gains(np.stack(corrections), np.stack(whitenings), longest)
+        return np.stack(corrections), np.stack(whitenings)
 
-    def steps(self, p: FloatArray, gains: Gains) -> Iterator[tuple[FloatArray, FloatArray]]:
+    def instrumented(self, p: FloatArray, gains: Gains, rows: slice) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Whitened ε and its derivatives: the torques of a law have no noise that would bias them."""
+        return self.steps(p, gains, rows)
+
+    def steps(self, p: FloatArray, gains: Gains, rows: slice = slice(None)) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Whitened ε (segments, outputs) and its derivatives (segments, outputs, P), sample by sample."""
-        both, S = self._starts, 2 * self.model.size
+        both, S = self._starts[rows], 2 * self.model.size
         Z = np.zeros((*both.shape, len(p)))
-        for k, (L, whiten) in enumerate(zip(gains.correction, gains.whitening)):
-            y, H, by_p = self.model.outputs(np.ascontiguousarray(both[:, :S]), p)
-            epsilon, slopes = self.measured[k] - y, -(H @ Z[:, :S] + by_p)
-            yield (whiten @ epsilon[..., None])[..., 0], whiten @ slopes
-            both, Z = both + (L @ epsilon[..., None])[..., 0], Z + L @ slopes
-            both, Z = self.moved(k, both, Z, p, gains.step)
+        for k, (L, whiten) in enumerate(zip(gains.correction[:, rows], gains.whitening[:, rows])):
+            y, by_p = self.model.seen(np.ascontiguousarray(both[:, :S]), Z[:, :S], p)
+            epsilon = self.measured[k, rows] - y
+            yield (whiten @ epsilon[..., None])[..., 0], -(whiten @ by_p)
+            both, Z = self.moved(k, both + (L @ epsilon[..., None])[..., 0], Z - L @ by_p, p, gains.step, rows)
 
 
 def with_torques(robot: Robot, parts: Sequence[Recording], loop: ControlLoop, notes: list[str]) -> list[Recording]:

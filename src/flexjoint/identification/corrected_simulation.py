@@ -16,8 +16,8 @@ covariance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,12 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..types import FloatArray
+from .gauss_step import NODES, GaussStep, Stages, gauss_step
 from .recordings import Recording
-from .simulation_model import SimulationModel
+from .simulation_model import SimulationModel, Slopes
 
-STEP = 0.6  # of the fastest time constant: the longest step of the integration
-MOST_SUBSTEPS = 50
-SEGMENT = 200  # samples, about
+STEP = 1.5  # of the fastest time constant: the longest step of the integration
+SEEN = 2.0  # rad per period: faster modes are not seen in samples; steps follow them without resolving them
+INSTRUMENTS = 0.4  # of the bandwidth: passband of the motion along which residuals are differentiated
+BLOCK = 60_000  # numbers of the derivatives of segments that are simulated together: they stay in the cache
+SEGMENT = 1000  # samples, about
 START_POSITION, START_SPEED = 30.0, 1.0  # deviations of the first state: encoder deviations; of the rms speed
 
 
@@ -61,12 +64,12 @@ class Gains(NamedTuple):
 
 
 class Residuals(NamedTuple):
-    """Whitened residuals, and what Gauss-Newton needs of their derivatives.
+    """Whitened residuals, and what Gauss-Newton needs of the instruments ζ, their derivatives along a smooth motion.
 
     Args:
         epsilon: Whitened ε, (samples, segments, outputs).
-        scores: ε·∂ε by the parameters, (samples, segments, P).
-        normal: Σ ∂εᵀ∂ε, (P, P).
+        scores: ε·ζ, (samples, segments, P).
+        normal: Σ ζᵀζ, (P, P).
     """
 
     epsilon: FloatArray
@@ -79,19 +82,25 @@ class Residuals(NamedTuple):
         return float(np.sum(self.epsilon**2)) / 2
 
 
-class Piece(NamedTuple):
-    """A part of a period in which the torque is linear in time.
+class Torque(NamedTuple):
+    """Motor torques that are linear in time over a step, (segments, n), Nm or N.
 
     Args:
-        duration: s.
-        first, last: Torques at its ends, (segments, n), Nm or N.
-        jump: What the torque falls by at its end, by which a longer delay lasts longer, (segments, n).
+        mean: In the middle of the step.
+        slope: From its begin to its end.
+        mean_by_delay, slope_by_delay: Their derivatives, per s.
     """
 
-    duration: float
-    first: FloatArray
-    last: FloatArray
-    jump: FloatArray
+    mean: FloatArray
+    slope: FloatArray
+    mean_by_delay: FloatArray
+    slope_by_delay: FloatArray
+
+    @property
+    def at_nodes(self) -> tuple[FloatArray, FloatArray]:
+        """Torques at the stages of a step, and their derivatives by the delay, (2, segments, n)."""
+        where = NODES[:, None, None] - 0.5
+        return self.mean + where * self.slope, self.mean_by_delay + where * self.slope_by_delay
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,72 +163,80 @@ class CorrectedSimulation:
         A = np.zeros((len(few), 2 * N, 2 * N))
         A[:, :N, N:] = np.eye(N)
         A[:, N:] = self.model.slopes(x, np.ascontiguousarray(self.recording.tau[few]), p).by_state
-        fastest = float(np.abs(np.linalg.eigvals(A)).max())
-        return max(STEP / fastest, self.recording.period / MOST_SUBSTEPS) if fastest > 0 else self.recording.period
+        turns = np.abs(np.linalg.eigvals(A)) * self.recording.period
+        fastest = float(turns[turns < SEEN].max(initial=STEP))
+        return self.recording.period * STEP / fastest
 
-    def pieces(self, k: int, delay: float) -> Iterator[Piece]:
-        """The torque from sample k to the next, as seen by positions that come `delay` s later."""
+    def torque(self, k: int, start: float, h: float, delay: float, rows: slice) -> Torque:
+        """Motor torque from `start` to `start` + h s after sample k, as seen by positions that come `delay` s later.
+
+        Where the torque jumps or bends within, the line with the same mean and the same moment stands for it.
+        """
         assert self.recording.tau is not None
-        tau, h = self.recording.tau, self.recording.period
-        whole = math.floor(delay / h)
-        part = delay / h - whole
-        before, now, after = (tau[np.clip(self.starts + k - whole + j, 0, len(tau) - 1)] for j in (-1, 0, 1))
+        tau, period = self.recording.tau, self.recording.period
+        whole = math.floor(delay / period)
+        bend = delay - whole * period  # when the torque of sample k − whole arrives
+        u = min(max((bend - start) / h, 0.0), 1.0)  # share of the step before that
+        places = self.starts[rows] + k - whole
+        before, now, after = (tau[np.clip(places + j, 0, len(tau) - 1)] for j in (-1, 0, 1))
+        inside = float(0 <= bend - start < h)
         if self.held:
-            if part > 0:
-                yield Piece(part * h, before, before, before - now)
-            yield Piece((1 - part) * h, now, now, np.zeros_like(now))
-        else:
-            if part > 0:
-                yield Piece(part * h, part * before + (1 - part) * now, now, np.zeros_like(now))
-            yield Piece((1 - part) * h, now, part * now + (1 - part) * after, np.zeros_like(now))
+            jump = before - now
+            mean, slope = now + u * jump, -6 * u * (1 - u) * jump
+            return Torque(mean, slope, inside / h * jump, -6 * inside * (1 - 2 * u) / h * jump)
+        rise, next_rise = (now - before) / period, (after - now) / period
+        early, late = max(bend - start - h, 0.0), max(start - bend, 0.0)
+        mean = now - rise * (h * u * u / 2 + early) + next_rise * (h * (1 - u) ** 2 / 2 + late)
+        slope = h * (rise * u * u * (3 - 2 * u) + next_rise * (1 - u * u * (3 - 2 * u)))
+        return Torque(mean, slope, -u * rise - (1 - u) * next_rise, 6 * u * (1 - u) * (rise - next_rise))
 
     def advanced(
-        self,
-        x: FloatArray,
-        Z: FloatArray,
-        piece: Piece,
-        p: FloatArray,
-        longest: float,
-        by_torques: bool,
-        torques: FloatArray | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """State (rows, 2N) and its derivatives (rows, 2N, columns) at the end of a piece, by Runge-Kutta steps.
+        self, x: FloatArray, k: int, p: FloatArray, longest: float, rows: slice, by_torques: bool = False
+    ) -> list[GaussStep]:
+        """The steps from states (rows, 2N) at sample k to the next one.
 
-        The derivatives are by the parameters, on which the motor torques may depend by `torques` (rows, n, P); with
-        `by_torques` by the first state, the motor torques and torques on the links.
+        Their inputs are the parameters; with `by_torques` the motor torques and torques on the links.
         """
-        N, model = self.model.size, self.model
-        count = max(1, math.ceil(piece.duration / longest))
-        h = piece.duration / count
-        rate = (piece.last - piece.first) / piece.duration if piece.duration > 0 else 0.0 * piece.first
-        place = model.unknowns.at(-1, "delay")
-
-        def flow(t: float, x: FloatArray, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
-            slopes = model.slopes(x, piece.first + t * rate, p)
-            dZ = np.empty_like(Z)
-            dZ[:, :N] = Z[:, N:]
-            np.matmul(slopes.by_state, Z, out=dZ[:, N:])
-            if by_torques:
-                dZ[:, N:, 2 * N :] += slopes.by_torques
-            else:
-                dZ[:, N:] += slopes.by_parameters
-                if torques is not None:
-                    dZ[:, N:] += slopes.by_torques[:, :, : model.robot.n] @ torques
-                if place is not None and np.any(rate):
-                    dZ[:, N:, place] -= (slopes.by_torques[:, :, : model.robot.n] @ rate[..., None])[..., 0]
-            return np.concatenate([x[:, N:], slopes.a], axis=1), dZ
-
+        period, delay = self.recording.period, self.delay_at(p)
+        count = math.ceil(period / longest - 1e-9)
+        place, n = self.model.unknowns.at(-1, "delay"), self.model.robot.n
+        steps: list[GaussStep] = []
         for j in range(count):
-            t = j * h
-            a, A = flow(t, x, Z)
-            b, B = flow(t + h / 2, x + h / 2 * a, Z + h / 2 * A)
-            c, C = flow(t + h / 2, x + h / 2 * b, Z + h / 2 * B)
-            d, D = flow(t + h, x + h * c, Z + h * C)
-            x, Z = x + h / 6 * (a + 2 * b + 2 * c + d), Z + h / 6 * (A + 2 * B + 2 * C + D)
-        if not by_torques and place is not None and np.any(piece.jump):
-            by_tau = model.slopes(x, piece.last, p).by_torques[:, :, : model.robot.n]
-            Z[:, N:, place] += (by_tau @ piece.jump[..., None])[..., 0]
-        return x, Z
+            tau, by_delay = self.torque(k, j * period / count, period / count, delay, rows).at_nodes
+
+            def inputs(found: Slopes, by_delay: FloatArray = by_delay) -> FloatArray:
+                if by_torques:
+                    return found.by_torques
+                if place is not None:
+                    late = by_delay.reshape(-1, n, 1)
+                    found.by_parameters[..., place] = (found.by_torques[..., :n] @ late)[..., 0]
+                return found.by_parameters
+
+            steps.append(self.step(x, tau, period / count, p, inputs))
+            x = steps[-1].after
+        return steps
+
+    def step(
+        self, x: FloatArray, tau: FloatArray, h: float, p: FloatArray, inputs: Callable[[Slopes], FloatArray]
+    ) -> GaussStep:
+        """A step of h seconds from states (rows, 2N).
+
+        Args:
+            x: The states.
+            tau: Motor torques at both stages, (2, rows, n).
+            h: Length of the step, s.
+            p: The parameters.
+            inputs: Derivatives of accelerations -> those by what the step is differentiated by.
+        """
+        model, n, N = self.model, self.model.robot.n, self.model.size
+
+        def flow(at: FloatArray) -> Stages:
+            found = model.slopes(at.reshape(-1, 2 * N), tau.reshape(-1, n), p)
+            parts = found.a, found.by_state, inputs(found)
+            return Stages(*(y.reshape(*at.shape[:2], *y.shape[1:]) for y in parts))
+
+        guess = model.accelerations(np.concatenate([x, x]), tau.reshape(-1, n), p)
+        return gauss_step(flow, x, guess.reshape(2, -1, N), h)
 
     def delay_at(self, p: FloatArray) -> float:
         """The delay, estimated or given."""
@@ -230,54 +247,102 @@ class CorrectedSimulation:
 
     def gains(self, p: FloatArray, noise: Noise) -> Gains:
         """Those of the extended Kalman filter at these parameters."""
-        N, n, rows = self.model.size, self.model.robot.n, len(self.starts)
-        x = np.ascontiguousarray(self.motion[self.starts])
+        longest = self.longest_step(p)
+        parts = [self.filtered(p, noise, longest, rows) for rows in self.blocks]
+        correction, whitening = (np.concatenate(x, axis=1) for x in zip(*parts))
+        return Gains(correction, whitening, longest)
+
+    def filtered(self, p: FloatArray, noise: Noise, longest: float, rows: slice) -> tuple[FloatArray, FloatArray]:
+        """Corrections and whitenings of some segments."""
+        N = self.model.size
+        x = np.ascontiguousarray(self.motion[self.starts[rows]])
         speed = np.sqrt(np.mean(self.motion[:, N:] ** 2, axis=0)) + 1e-3
         P = np.broadcast_to(
             np.diag(np.concatenate([START_POSITION * noise.outputs[:N], START_SPEED * speed]) ** 2),
-            (rows, 2 * N, 2 * N),
+            (len(x), 2 * N, 2 * N),
         )
         R, Q = np.diag(noise.outputs**2), noise.torques**2
-        longest, delay = self.longest_step(p), self.delay_at(p)
         corrections, whitenings = [], []
-        for k in range(self.length):
+        for k, measured in enumerate(self.measured[:, rows]):
             y, H, _ = self.model.outputs(x, p)
-            S = H @ P @ H.transpose(0, 2, 1) + R
             PH = P @ H.transpose(0, 2, 1)
+            S = H @ PH + R
             L = np.linalg.solve(S, PH.transpose(0, 2, 1)).transpose(0, 2, 1)
             corrections.append(L)
             whitenings.append(np.linalg.inv(np.linalg.cholesky(S)))
-            x = x + (L @ (self.measured[k] - y)[..., None])[..., 0]
+            x = x + (L @ (measured - y)[..., None])[..., 0]
             P = P - L @ PH.transpose(0, 2, 1)
-            Z = np.zeros((rows, 2 * N, 2 * N + 2 * n))
-            Z[:, :, : 2 * N] = np.eye(2 * N)
-            for piece in self.pieces(k, delay):
-                x, Z = self.advanced(x, Z, piece, p, longest, True)
-            F, G = Z[:, :, : 2 * N], Z[:, :, 2 * N :]
+            steps = self.advanced(x, k, p, longest, rows, by_torques=True)
+            x, (F, G) = steps[-1].after, chained(steps)
             P = F @ P @ F.transpose(0, 2, 1) + (G * Q) @ G.transpose(0, 2, 1)
             P = (P + P.transpose(0, 2, 1)) / 2
-        return Gains(np.stack(corrections), np.stack(whitenings), longest)
+        return np.stack(corrections), np.stack(whitenings)
+
+    @property
+    def blocks(self) -> list[slice]:
+        """Segments that are simulated together."""
+        size = 2 * self.model.size
+        rows = max(1, BLOCK // (size * (size + len(self.model.unknowns.parameters))))
+        return [slice(k, k + rows) for k in range(0, len(self.starts), rows)]
+
+    # Residuals ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def smooth(self) -> CorrectedSimulation:
+        """The same without fast parts of positions and torques, where noise is a large share of them."""
+        return replace(self, recording=self.recording.smooth(INSTRUMENTS * self.recording.bandwidth))
 
     def residuals(self, p: FloatArray, gains: Gains) -> Residuals:
-        """Whitened residuals at these parameters, with derivatives."""
-        epsilons, scores = [], []
+        """Whitened residuals at these parameters, with instruments."""
         normal = np.zeros((len(p), len(p)))
-        for epsilon, slopes in self.steps(p, gains):
-            epsilons.append(epsilon)
-            scores.append(np.einsum("so,sop->sp", epsilon, slopes))
-            flat = slopes.reshape(-1, len(p))
-            normal += flat.T @ flat
-        return Residuals(np.stack(epsilons), np.stack(scores), normal)
+        parts = []
+        for rows in self.blocks:
+            epsilons, scores = [], []
+            for epsilon, slopes in self.instrumented(p, gains, rows):
+                epsilons.append(epsilon)
+                scores.append((epsilon[:, None] @ slopes)[:, 0])
+                flat = slopes.reshape(-1, len(p))
+                normal += flat.T @ flat
+            parts.append((np.stack(epsilons), np.stack(scores)))
+        epsilon, scores = (np.concatenate(x, axis=1) for x in zip(*parts))
+        return Residuals(epsilon, scores, normal)
 
-    def steps(self, p: FloatArray, gains: Gains) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Whitened ε (segments, outputs) and its derivatives (segments, outputs, P), sample by sample."""
-        x = np.ascontiguousarray(self.motion[self.starts])
+    def instrumented(self, p: FloatArray, gains: Gains, rows: slice) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Whitened ε, and its derivatives along a smooth motion, sample by sample."""
+        for epsilon, (_, slopes) in zip(self.errors(p, gains, rows), self.smooth.steps(p, gains, rows)):
+            yield epsilon, slopes
+
+    def errors(self, p: FloatArray, gains: Gains, rows: slice = slice(None)) -> Iterator[FloatArray]:
+        """Whitened ε (segments, outputs), sample by sample; the arguments are those of `steps`."""
+        x = np.ascontiguousarray(self.motion[self.starts[rows]])
+        for k, (L, whiten) in enumerate(zip(gains.correction[:, rows], gains.whitening[:, rows])):
+            epsilon = (self.measured[k, rows] - self.model.readings(x, p))[..., None]
+            yield (whiten @ epsilon)[..., 0]
+            x = self.advanced(x + (L @ epsilon)[..., 0], k, p, gains.step, rows)[-1].after
+
+    def steps(self, p: FloatArray, gains: Gains, rows: slice = slice(None)) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Whitened ε (segments, outputs) and its derivatives (segments, outputs, P), sample by sample.
+
+        Args:
+            p: The parameters.
+            gains: Of all segments.
+            rows: Which segments; by default all.
+        """
+        x = np.ascontiguousarray(self.motion[self.starts[rows]])
         Z = np.zeros((*x.shape, len(p)))
-        delay = self.delay_at(p)
-        for k, (L, whiten) in enumerate(zip(gains.correction, gains.whitening)):
-            y, H, by_p = self.model.outputs(x, p)
-            epsilon, slopes = self.measured[k] - y, -(H @ Z + by_p)
-            yield (whiten @ epsilon[..., None])[..., 0], whiten @ slopes
-            x, Z = x + (L @ epsilon[..., None])[..., 0], Z + L @ slopes
-            for piece in self.pieces(k, delay):
-                x, Z = self.advanced(x, Z, piece, p, gains.step, False)
+        for k, (L, whiten) in enumerate(zip(gains.correction[:, rows], gains.whitening[:, rows])):
+            y, by_p = self.model.seen(x, Z, p)
+            epsilon = (self.measured[k, rows] - y)[..., None]
+            yield (whiten @ epsilon)[..., 0], -(whiten @ by_p)
+            steps = self.advanced(x + (L @ epsilon)[..., 0], k, p, gains.step, rows)
+            F, G = chained(steps)
+            x, Z = steps[-1].after, F @ (Z - L @ by_p) + G
+
+
+def chained(steps: Sequence[GaussStep]) -> tuple[FloatArray, FloatArray]:
+    """Derivatives of the last state by the first one and by inputs that act on all steps."""
+    F, G = steps[0].slopes()
+    for step in steps[1:]:
+        more, own = step.slopes()
+        F, G = more @ F, more @ G + own
+    return F, G

@@ -118,6 +118,8 @@ def identify(
         )
     worn = gear_losses(robot, parts, chosen, given)
     notes += map(str, worn)
+    if loop is not None and method == "output_error":
+        delay = 0.0  # delays of a known loop are those of its sensors and actuators
     search = ModelSearch(robot, parts, chosen, motors, sensors, held, delay)
     circular = {i for i in range(robot.n) if robot.elastic[i] and any(circular_stiffness(x, i) for x in given)}
     straight = {x.joint for x in worn} | circular

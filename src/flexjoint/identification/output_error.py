@@ -9,12 +9,11 @@ scores ε·∂ε at frequency 0 [NeweyWest]: each deviation is the greater of bo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..progress import Progress, activity
@@ -22,24 +21,20 @@ from ..robot import Robot
 from ..types import FloatArray
 from .control_loop import ControlLoop
 from .controlled_simulation import ControlledSimulation
-from .corrected_simulation import CorrectedSimulation, Gains, Noise, Residuals
-from .identifiability import POOR, resolution
+from .corrected_simulation import CorrectedSimulation, Gains, Residuals
+from .instrument_noise import noise
 from .least_squares import Fit, inverted
 from .parameters import Unknowns
+from .possible_values import PossibleValues
 from .recordings import Recording
 from .simulation_model import SimulationModel
 
 ROUNDS = 3  # of new gains
 NEAR = 3.0  # deviations of the least squares: closer values have the same gains
 MOST_STEPS = 12  # per round
-CONVERGED = 1e-2  # of a standard deviation
+CONVERGED = 0.1  # of a standard deviation; the estimate is a Gauss-Newton step further
 FIRST_RADIUS, GREATEST_RADIUS = 10.0, 1e3  # deviations of the least squares
-DIFFERENCES = 4  # of positions, whose variance is that of noise: Σ of squared binomials times σ²
-SQUARED_BINOMIALS = 70.0
-SMALLEST = 1e-6  # noise relative to the signal: logs of simulations may have none
 WRONG = 1.5  # mean square of whitened residuals above which the model is called wrong
-CONSISTENT = 3.0  # deviations from its prior up to which a number of the links that is not seen keeps the prior
-LOW = 0.4  # share of the bandwidth where the residual of a motor is noise of the torque
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +108,12 @@ def output_error(
     ]
     noises = [noise(x, start, k * len(start.white) // len(parts)) for k, x in enumerate(simulations)]
     scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
-    held_back = unseen(unknowns, start.values, scale)
-    if loop is not None and (place := unknowns.at(-1, "delay")) is not None:
-        held_back[place] = True  # delays of a loop are known
-    values, steps, converged = np.where(held_back, unknowns.priors, start.values), 0, False
+    possible = PossibleValues(simulations)
+    values, steps = possible(start.values, start.covariance), 0
     with activity(f"simulating {robot.name}"):
         for _ in range(ROUNDS):
             gains = [x.gains(values, y) for x, y in zip(simulations, noises)]
-            descent = Descent(simulations, gains, unknowns, scale, held_back)
+            descent = Descent(simulations, gains, unknowns, scale, possible)
             found, more, converged = descent.minimum(values)
             steps += more
             near = float(np.max(np.abs(found.values - values) / scale)) < NEAR
@@ -132,20 +125,7 @@ def output_error(
             "identify: with the parameters of the least squares the simulation does not stay finite; log a motion that "
             "shows all of them, or take links='known' or method='least_squares'"
         )
-    covariance = descent.covariance(found)
-    covariance[held_back, :] = covariance[:, held_back] = 0.0
-    covariance[held_back, held_back] = scale[held_back] ** 2
-    values = np.where(held_back, start.values, values)
-    return OutputErrorFit(values, covariance, tuple(found.residuals), steps, converged)
-
-
-def unseen(unknowns: Unknowns, values: FloatArray, deviations: FloatArray) -> NDArray[np.bool_]:
-    """Parameters that the logs do not show: simulations have their prior values, which make a robot that can move."""
-    priors = unknowns.priors
-    known = np.array([x.known for x in unknowns.parameters]) & (priors != 0)
-    links = np.array([x.kind == "base" for x in unknowns.parameters])
-    small = deviations > POOR * np.where(links, np.abs(values), np.minimum(np.abs(values), np.abs(priors)))
-    return known & small & (~links | (np.abs(values - priors) < CONSISTENT * deviations))
+    return OutputErrorFit(descent.estimate(found), descent.covariance(found), tuple(found.residuals), steps, converged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,14 +148,14 @@ class Descent:
         gains: Of each simulation.
         unknowns: What is estimated.
         scale: Size of a step of each parameter.
-        held_back: Parameters that keep their values.
+        possible: Values (estimates, covariance) -> nearest ones that can be simulated.
     """
 
     simulations: Sequence[CorrectedSimulation]
     gains: Sequence[Gains]
     unknowns: Unknowns
     scale: FloatArray
-    held_back: NDArray[np.bool_]
+    possible: Callable[[FloatArray, FloatArray], FloatArray]
 
     def at(self, values: FloatArray) -> Point:
         """Cost and derivatives; the cost is infinite where a simulation fails."""
@@ -186,9 +166,6 @@ class Descent:
         cost = sum(x.cost for x in found) + float(off @ (precision * off)) / 2
         gradient = sum(x.scores.sum(axis=(0, 1)) for x in found) + precision * off
         normal = sum(x.normal for x in found) + np.diag(precision)
-        gradient[self.held_back] = 0.0
-        normal[self.held_back, :] = normal[:, self.held_back] = 0.0
-        normal[self.held_back, self.held_back] = 1 / self.scale[self.held_back] ** 2
         return Point(values, cost if np.isfinite(cost) else np.inf, gradient, normal, found)
 
     def minimum(self, values: FloatArray) -> tuple[Point, int, bool]:
@@ -197,19 +174,26 @@ class Descent:
         if not np.isfinite(now.cost):
             return now, 0, False
         progress = Progress("fitting the simulation", MOST_STEPS)
+        before = now.values
         for step in range(MOST_STEPS):
-            move = self.step(now, radius)
-            deviation = np.sqrt(np.abs(np.diag(inverted(now.normal))))
-            if float(np.max(np.abs(move) / deviation)) < CONVERGED:
+            inverse, best = inverted(now.normal), self.estimate(now)
+            if float(np.max(np.abs(best - before) / np.sqrt(np.abs(np.diag(inverse))))) < CONVERGED:
                 return now, step, True
-            trial = self.at(now.values + move)
+            wanted = self.possible(now.values + self.step(now, radius), inverse)
+            move = wanted - now.values
+            trial = self.at(wanted)
             expected = -float(now.gradient @ move + move @ now.normal @ move / 2)
-            gain = (now.cost - trial.cost) / expected
+            fall = now.cost - trial.cost + len(move)  # instruments lead to another point than that of least cost
             length = float(np.linalg.norm(move / self.scale))
-            radius = length / 4 if gain < 0.25 else min(2 * max(radius, length), GREATEST_RADIUS)
-            now = trial if gain > 0 else now
+            radius = length / 4 if fall < expected / 4 else min(2 * max(radius, length), GREATEST_RADIUS)
+            if fall > 0:
+                now, before = trial, best
             progress.reached(step)
         return now, MOST_STEPS, False
+
+    def estimate(self, now: Point) -> FloatArray:
+        """Values of least quadratic cost around a point: the point itself, unless no robot has the best values."""
+        return now.values + self.step(now, np.inf)
 
     def step(self, now: Point, radius: float) -> FloatArray:
         """Step of least quadratic cost within the trust region |step/scale| ≤ radius."""
@@ -232,7 +216,7 @@ class Descent:
         """H⁻¹, larger where H⁻¹ J H⁻¹ is, J over lags of up to one period of the bandwidth."""
         J = np.diag([1 / x.deviation**2 for x in self.unknowns.parameters])
         for x, residuals in zip(self.simulations, now.residuals):
-            s = residuals.scores
+            s = residuals.scores - residuals.scores.mean(axis=(0, 1))  # 0 at the estimate
             lags = max(1, int(1 / (x.recording.bandwidth * x.recording.period)))
             for lag in range(min(lags, len(s) - 1) + 1):
                 product = np.einsum("ksp,ksq->pq", s[lag:], s[: len(s) - lag], optimize=True)
@@ -241,43 +225,3 @@ class Descent:
         robust = np.diag(inverse @ J @ inverse.T)
         factor = np.sqrt(np.maximum(robust / np.diag(inverse), 1.0))
         return (inverse + inverse.T) / 2 * factor[:, None] * factor
-
-
-# Noise --------------------------------------------------------------------------------------------------------------
-
-
-def noise(simulation: CorrectedSimulation, start: Fit, first: int) -> Noise:
-    """Noise of the instruments of a recording.
-
-    Encoders and torque sensors: from differences of high order, in which motion does not show.  Motor torques: from the
-    residuals of the least squares at low frequencies.
-
-    Args:
-        simulation: Of the recording.
-        start: Result of the least squares.
-        first: Place of the recording's first joint among `start.white`.
-    """
-    recording, model = simulation.recording, simulation.model
-    outputs = np.concatenate(simulation.measured.transpose(1, 0, 2))
-    instruments = np.array([instrument_noise(x) for x in outputs.T])
-    n = model.robot.n
-    torques = np.zeros(2 * n)
-    assert recording.tau is not None
-    for white in start.white[first:]:
-        equations = white.equations
-        row = next((k for k, x in enumerate(equations.channels) if x in ("motor", "rigid")), None)
-        if row is None or torques[equations.joint]:
-            continue
-        few = equations.residual[2 : max(8, int(LOW * len(equations.residual))), row]
-        power = float(np.median(np.abs(few) ** 2)) / np.log(2) / recording.period
-        torques[equations.joint] = np.sqrt(power)
-    floor = SMALLEST * np.maximum(np.std(recording.tau, axis=0), 1e-6)
-    torques[:n] = np.maximum(torques[:n], floor)
-    torques[n:] = SMALLEST * torques[:n]
-    return Noise(instruments, torques)
-
-
-def instrument_noise(x: FloatArray) -> float:
-    """Standard deviation of the noise of a signal that changes slowly."""
-    power = float(np.mean(np.diff(x, DIFFERENCES) ** 2)) / SQUARED_BINOMIALS
-    return float(np.sqrt(max(power, resolution(x) ** 2 / 12, (SMALLEST * float(np.std(x))) ** 2, 1e-24)))

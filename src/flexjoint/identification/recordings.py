@@ -8,7 +8,7 @@ be multiplied by a taper and transformed: its spectrum up to the bandwidth is wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -85,6 +85,16 @@ class Recording:
         found = smoothed(x, self.period, edge, range(3))
         return found[0], found[1], found[2]
 
+    def smooth(self, passband: float) -> Recording:
+        """The recording behind a low-pass.
+
+        Args:
+            passband: Frequency up to which signals are kept, Hz.
+        """
+        names = [name for name in ("q", "theta", "tau", "tau_e") if getattr(self, name) is not None]
+        found = {name: smoothed(getattr(self, name), self.period, passband, range(1))[0] for name in names}
+        return replace(self, **{name: np.ascontiguousarray(x) for name, x in found.items()})
+
     def spectrum(self, x: FloatArray, every: int = 1, joint: int | None = None) -> ComplexArray:
         """Spectrum of signals (m, ...) under taper and windows, (frequencies, ...); |.|² is a power density.
 
@@ -114,6 +124,11 @@ class Recording:
         """Growth of variances because weighted samples correlate neighbouring frequencies: mean(w⁴)/mean(w²)²."""
         w2 = taper(self.count) ** 2 * (1.0 if self.windows is None else self.windows[:, joint] ** 2)
         return float(np.mean(w2**2) / np.mean(w2) ** 2)
+
+    def kept(self, joint: int) -> float:
+        """Share of the power of a noise that taper and windows leave."""
+        w2 = taper(self.count) ** 2 * (1.0 if self.windows is None else self.windows[:, joint] ** 2)
+        return float(np.mean(w2))
 
     def whole(self, joint: int) -> NDArray[np.bool_]:
         """Samples that neither taper nor windows reduce, (m,)."""

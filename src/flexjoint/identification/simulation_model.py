@@ -188,6 +188,16 @@ class SimulationModel:
         return self._kernel("simulated motion", self._sizes, function)
 
     @cached_property
+    def _mass(self) -> Kernel:
+        """(x, p) -> mass matrix of links and motors."""
+
+        def function(x: Expression, p: Expression) -> dict[str, Expression]:
+            a, none = ca.SX.sym("a", self.size), zeros(self.robot.n)
+            return {"mass": ca.jacobian(self.residual(x, a, none, none, p), a)}
+
+        return self._kernel("mass matrix of the simulation", {key: self._sizes[key] for key in ("x", "p")}, function)
+
+    @cached_property
     def _entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows and columns of the derivatives by (x, p, τ, push) that are not zero."""
         N, n, parameters = self.size, self.robot.n, self.unknowns.parameters
@@ -252,6 +262,19 @@ class SimulationModel:
         (whole[:, self._entries[0], self._entries[1]],) = self._slopes(x, tau, p, a, inverse)
         return Slopes(a, whole[:, :, : 2 * N], whole[:, :, 2 * N : -2 * n], whole[:, :, -2 * n :])
 
+    def accelerations(self, x: FloatArray, tau: FloatArray, p: FloatArray) -> FloatArray:
+        """Those of all coordinates, (rows, N), without derivatives."""
+        return np.asarray(self._motion(x, tau, p)[0])
+
+    def mass_matrices(self, x: FloatArray, p: FloatArray) -> FloatArray:
+        """Those of links and motors, (rows, N, N); they depend on the positions in x (rows, 2N) only."""
+        return np.asarray(self._mass(x, p)[0])
+
+    def readings(self, x: FloatArray, p: FloatArray) -> FloatArray:
+        """What the instruments see of states (rows, 2N), (rows, outputs)."""
+        positions = x[:, : self.size]
+        return np.concatenate([positions, self._sensed(x, p)[0]], axis=1) if self.sensors else positions
+
     def outputs(self, x: FloatArray, p: FloatArray) -> Outputs:
         """What the instruments see of states (rows, 2N)."""
         N = self.size
@@ -259,6 +282,21 @@ class SimulationModel:
         if not self.sensors:
             return Outputs(*positions)
         return Outputs(*(np.concatenate(pair, axis=1) for pair in zip(positions, self._sensed(x, p))))
+
+    def seen(self, x: FloatArray, Z: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the instruments see of states (rows, 2N), and its derivatives by the parameters.
+
+        Args:
+            x: Positions and velocities, (rows, 2N).
+            Z: Their derivatives by the parameters, (rows, 2N, P).
+            p: Values of the parameters.
+        """
+        N = self.size
+        if not self.sensors:
+            return x[:, :N], Z[:, :N]
+        y, by_state, by_parameters = self._sensed(x, p)
+        whole = np.concatenate([Z[:, :N], by_state @ Z + by_parameters], axis=1)
+        return np.concatenate([x[:, :N], y], axis=1), whole
 
 
 def inverted(M: Expression) -> Expression:

@@ -50,7 +50,7 @@ def test_sensitivities_are_those_of_an_independent_simulator():
     recording = Recording(PERIOD, 0.0, 50.0, q, theta, tau)
     simulation = CorrectedSimulation(SimulationModel(robot, what), recording)
     count = 25
-    gains = Gains(np.zeros((count, 1, 4, 2)), np.broadcast_to(np.eye(2), (count, 1, 2, 2)), 5e-5)
+    gains = Gains(np.zeros((count, 1, 4, 2)), np.broadcast_to(np.eye(2), (count, 1, 2, 2)), 1e-5)
     errors, slopes = (np.array(x)[:, 0] for x in zip(*simulation.steps(p, gains)))
     q0, theta0, v0, w0 = simulation.motion[0]
     start = np.array([q0, v0, theta0, w0])
