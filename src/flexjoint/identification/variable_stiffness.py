@@ -33,7 +33,8 @@ from ..robot import Robot, numeric
 from ..robot.parameters import found_in, with_symbols
 from ..spatial import ca
 from ..types import Expression, FloatArray
-from .equations import DRY, JointEquations, mean_dry_friction
+from .dry_friction import DRY, mean_dry_friction
+from .equations import JointEquations
 from .estimates import IDENTIFIED, SIGNIFICANT, UNKNOWN, WEAK, Estimate
 from .identifiability import CORRELATED, GOOD, POOR
 from .laws import estimated_friction
