@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..identification import Identification
 
 
-@command(held="measured_torque", check="no_check")
+@command(held="measured_torque", check="no_check", priors="use_priors")
 def identify(
     robot: RobotArgument,
     logs: Annotated[
@@ -57,6 +57,10 @@ def identify(
     method: Annotated[
         str, typer.Option(help="least-squares; or output-error, which refines its result by simulations.")
     ] = "least-squares",
+    use_priors: Annotated[
+        bool,
+        typer.Option("--use-priors", help="Drives of the robot file enter the estimates, by their trust."),
+    ] = False,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Estimate even if units, signs or the order of joints seem wrong.")
     ] = False,
@@ -97,6 +101,7 @@ def identify(
         "delay": delay,
         "bandwidth": bandwidth,
         "method": method.replace("-", "_"),
+        "priors": "drives" if use_priors else "vague",
         "check": not no_check,
     }
     used, unused = ([read_log(path, model, **how) for path in paths] for paths in (logs, validate or []))

@@ -107,6 +107,8 @@ def with_verdicts(
                     )
         elif x.kind == "damping" and abs(x.value) < SIGNIFICANT * x.deviation:
             verdict, reason = UNKNOWN, "not significant; away from the resonance it acts like friction of the motor"
+        elif x.kind.startswith("rise") and x.value <= coulomb_beside(x, estimates):
+            verdict, reason = UNKNOWN, "not above the Coulomb friction: the logs show no static friction"
         elif x.kind in AT_REVERSALS and x.joint in slow_left_out:
             verdict, reason = UNKNOWN, "reversals of this joint do not count: friction there is none of the laws"
         elif verdict != IDENTIFIED:
@@ -116,6 +118,12 @@ def with_verdicts(
                 reason += f"; correlated {correlation[k, other]:+.3f} with {estimates[other].name}"
         found.append(dataclasses.replace(x, verdict=verdict, reason=reason))
     return found
+
+
+def coulomb_beside(x: Estimate, estimates: Sequence[Estimate]) -> float:
+    """Coulomb friction of the motor and direction whose static friction this is."""
+    kind = x.kind.replace("rise", "coulomb")
+    return next(y.value for y in estimates if y.joint == x.joint and y.kind == kind)
 
 
 AT_REVERSALS = ("log_velocity", "rise", "log_stribeck")
@@ -138,6 +146,8 @@ def by_deviation(x: Estimate) -> tuple[str, str]:
     share = x.deviation / abs(x.value) if x.value else math.inf
     if x.kind.startswith(("inertia", "stiffness")) and x.value <= 0:
         return UNKNOWN, "the estimate is not positive: the data do not show it"
+    if x.kind.removesuffix("_backward") in DISSIPATIVE and x.value < 0:
+        return UNKNOWN, "the estimate is negative, which would feed energy: taken as none"
     if x.kind == "cubic" and x.value < 0:
         return UNKNOWN, "the spring softens, or is linear; take spring='piecewise' or 'linear'"
     if share <= GOOD:
@@ -146,6 +156,7 @@ def by_deviation(x: Estimate) -> tuple[str, str]:
     return (WEAK if share <= POOR else UNKNOWN), f"deviation {100 * share:.2g} %; {advice}"
 
 
+DISSIPATIVE = ("damping", "viscous", "coulomb")
 ADVICE = {
     "inertia": "needs larger accelerations of this motor",
     "viscous": "needs higher and more different speeds",
@@ -169,7 +180,7 @@ def of_stiffness(robot: Robot, x: Estimate, deflection: Deflection, verdict: str
     joint = robot.joints[x.joint]
     share = min(x.deviation / abs(x.value), 10.0) if x.value else 10.0
     factor = max(share / WANTED, 2 * STEPS / deflection.steps if deflection.steps else 10.0, 2.0)
-    K = x.value if x.value > 0 and share < POOR else x.prior
+    K = x.value if x.value > 0 and share < POOR else float(joint.drive.law.curve(0.0).stiffness)  # type: ignore[union-attr]
     now = K * deflection.rms
     needed = factor * now
     if deflection.step:

@@ -20,6 +20,7 @@ from ..robot import Robot
 from ..robot.sources import Source, numbers
 from ..springs import Spring
 from ..types import FloatArray
+from .drive_priors import deviation_note, independent_growth
 from .drive_text import TRUST, drive_text
 from .equations import Equations
 from .estimates import IDENTIFIED, UNKNOWN, Estimate, with_deviation
@@ -202,8 +203,9 @@ class Identification:
     def _drive_sources(self) -> list[Source]:
         """Sources of the drives' numbers that were identified, with their deviations."""
         paths = {x.path for x in numbers(self.robot)}
+        growth = independent_growth(self.estimates, self.correlation)
         return [
-            Source((x.name,), TRUST[x.verdict], self.origin, f"deviation {x.deviation:.2g} {x.unit}")
+            Source((x.name,), TRUST[x.verdict], self.origin, deviation_note([x], growth))
             for x in self.estimates
             if x.joint >= 0 and x.verdict in TRUST and x.name in paths
         ]
@@ -223,7 +225,8 @@ class Identification:
     def drive_file(self) -> DriveFile:
         """The drive file: each value with its deviation, prior and verdict."""
         return DriveFile(
-            drive_text(self.prior, self.robot, self.estimates, self.origin, self.notes), "identified drives"
+            drive_text(self.prior, self.robot, self.estimates, self.correlation, self.origin, self.notes),
+            "identified drives",
         )
 
     def curves(self, joint: int) -> Curves:
