@@ -95,7 +95,7 @@ def with_verdicts(
     correlation = covariance * scale[:, None] * scale
     found = []
     for k, x in enumerate(estimates):
-        verdict, reason = by_deviation(x)
+        verdict, reason = by_deviation(x, estimates)
         if x.kind == "stiffness":
             verdict, reason = of_stiffness(robot, x, deflected[x.joint], verdict)
             for log in logs:
@@ -107,8 +107,6 @@ def with_verdicts(
                     )
         elif x.kind == "damping" and abs(x.value) < SIGNIFICANT * x.deviation:
             verdict, reason = UNKNOWN, "not significant; away from the resonance it acts like friction of the motor"
-        elif x.kind.startswith("rise") and x.value <= coulomb_beside(x, estimates):
-            verdict, reason = UNKNOWN, "not above the Coulomb friction: the logs show no static friction"
         elif x.kind in AT_REVERSALS and x.joint in slow_left_out:
             verdict, reason = UNKNOWN, "reversals of this joint do not count: friction there is none of the laws"
         elif verdict != IDENTIFIED:
@@ -118,12 +116,6 @@ def with_verdicts(
                 reason += f"; correlated {correlation[k, other]:+.3f} with {estimates[other].name}"
         found.append(dataclasses.replace(x, verdict=verdict, reason=reason))
     return found
-
-
-def coulomb_beside(x: Estimate, estimates: Sequence[Estimate]) -> float:
-    """Coulomb friction of the motor and direction whose static friction this is."""
-    kind = x.kind.replace("rise", "coulomb")
-    return next(y.value for y in estimates if y.joint == x.joint and y.kind == kind)
 
 
 AT_REVERSALS = ("log_velocity", "rise", "log_stribeck")
@@ -139,21 +131,36 @@ ZERO = (
 )  # these may be zero: a relative deviation says nothing
 
 
-def by_deviation(x: Estimate) -> tuple[str, str]:
-    """Verdict by the relative deviation."""
+def by_deviation(x: Estimate, others: Sequence[Estimate] = ()) -> tuple[str, str]:
+    """Verdict by the relative deviation, of a number that can be.
+
+    Args:
+        x: The estimate.
+        others: All estimates of the robot.
+    """
     if x.kind in ZERO:
         return IDENTIFIED, ""
     share = x.deviation / abs(x.value) if x.value else math.inf
-    if x.kind.startswith(("inertia", "stiffness")) and x.value <= 0:
-        return UNKNOWN, "the estimate is not positive: the data do not show it"
-    if x.kind.removesuffix("_backward") in DISSIPATIVE and x.value < 0:
-        return UNKNOWN, "the estimate is negative, which would feed energy: taken as none"
+    if reason := impossible(x, others):
+        return UNKNOWN, reason
     if x.kind == "cubic" and x.value < 0:
         return UNKNOWN, "the spring softens, or is linear; take spring='piecewise' or 'linear'"
     if share <= GOOD:
         return IDENTIFIED, ""
     advice = ADVICE.get(x.kind.removesuffix("_backward"), "needs larger deflections")
     return (WEAK if share <= POOR else UNKNOWN), f"deviation {100 * share:.2g} %; {advice}"
+
+
+def impossible(x: Estimate, others: Sequence[Estimate]) -> str:
+    """Why no robot has this number; empty if one may have it."""
+    if x.kind.startswith(("inertia", "stiffness")) and x.value <= 0:
+        return "the estimate is not positive: the data do not show it"
+    if x.kind.removesuffix("_backward") in DISSIPATIVE and x.value < 0:
+        return "the estimate is negative, which would feed energy: taken as none"
+    coulomb = x.name.replace("friction.static", "friction.coulomb").replace("backward.static", "backward.coulomb")
+    if x.kind.startswith("rise") and any(y.name == coulomb and x.value <= y.value for y in others):
+        return "not above the Coulomb friction: the logs show no static friction"
+    return ""
 
 
 DISSIPATIVE = ("damping", "viscous", "coulomb")

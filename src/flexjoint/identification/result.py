@@ -40,6 +40,7 @@ class Curves(NamedTuple):
         torque: Measured, within the bandwidth, faded in and out, Nm or N.
         predicted: By the equation.
         residual: Difference of both.
+        unit: Of the torque, Nm or N.
     """
 
     equation: str
@@ -47,6 +48,7 @@ class Curves(NamedTuple):
     torque: FloatArray
     predicted: FloatArray
     residual: FloatArray
+    unit: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -229,6 +231,11 @@ class Identification:
             "identified drives",
         )
 
+    @property
+    def rows(self) -> list[str]:
+        """Names of the joints whose curves there are."""
+        return [joint.name for joint in self.prior.joints]
+
     def curves(self, joint: int) -> Curves:
         """Measured and predicted motor torque of a joint in the first recording, within the bandwidth.
 
@@ -237,16 +244,17 @@ class Identification:
         """
         whole = self.equations[0]
         recording, rows = whole.recording, whole.joint(joint, self.fit.values)
+        unit = "Nm" if self.prior.joints[joint].kind.angular else "N"
         name = next((x for x in ("motor", "rigid", "sensor", "link") if x in rows.channels), None)
         t: FloatArray = np.add(recording.start, recording.period * np.arange(recording.count))
         if name is None:
-            return Curves("", t, *[np.zeros_like(t)] * 3)
+            return Curves("", t, np.zeros_like(t), np.zeros_like(t), np.zeros_like(t), unit)
         residual = recording.signal(rows.residual[:, rows.channels.index(name)])
         given = recording.tau if name in ("motor", "rigid") else recording.tau_e
         torque = (
             np.zeros_like(t) if given is None else recording.signal(recording.spectrum(given[:, joint], joint=joint))
         )
-        return Curves(name, t, torque, torque + residual, residual)
+        return Curves(name, t, torque, torque + residual, residual, unit)
 
     def autocorrelation(self, joint: int, lags: int = 60) -> dict[str, FloatArray]:
         """Autocorrelation of the whitened residuals of a joint, by equation, from lag 0 on.
