@@ -156,7 +156,7 @@ def impossible(x: Estimate, others: Sequence[Estimate]) -> str:
     if x.kind.startswith(("inertia", "stiffness")) and x.value <= 0:
         return "the estimate is not positive: the data do not show it"
     if x.kind.removesuffix("_backward") in DISSIPATIVE and x.value < 0:
-        return "the estimate is negative, which would feed energy: taken as none"
+        return "the estimate is negative, which would feed energy: the data do not show it"
     coulomb = x.name.replace("friction.static", "friction.coulomb").replace("backward.static", "backward.coulomb")
     if x.kind.startswith("rise") and any(y.name == coulomb and x.value <= y.value for y in others):
         return "not above the Coulomb friction: the logs show no static friction"
