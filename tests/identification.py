@@ -186,7 +186,7 @@ def arm_accuracy(name: str, repetitions: int) -> None:
     check(
         f"{name}: processor time, first (with compiling), best",
         f"{times[0]:.1f} s, {min(times):.1f} s",
-        min(times) < 10,
+        times[0] < 10,
     )
 
 
@@ -207,6 +207,28 @@ def output_error_coverage(repetitions: int) -> None:
     ratio = float(np.median(ratios))
     check("output error: deviation of the stiffness over that of least squares", f"{ratio:.2f}", ratio < 0.9)
     check("output error: processor time, with compiling, and best", f"{times[0]:.1f} s, {min(times):.1f} s", True)
+
+
+def prior_coverage(repetitions: int) -> None:
+    """Pooled errors of short logs of the bench with priors that are right: drawn around the truth."""
+    _, logs = simulated(bench(), multisine(0.1, 0, 4.0, count=10), 2030, 0.3, rows=repetitions)
+    rng, inside, ratios = np.random.default_rng(2030), {"vague": [], "drives": []}, []
+    paths = ["hinge.drive.stiffness", "hinge.drive.damping", "hinge.drive.motor.inertia"]
+    for log in logs:
+        numbers = np.array([300.0, 0.5, 0.12]) * (1 + 0.05 * rng.normal(size=3))
+        known = bench(*numbers).with_sources([fj.robot.Source(paths, "identified", "drawn")])
+        found = {
+            x: fj.identification.identify(known, log, friction="stribeck", spring="linear", check=False, priors=x)
+            for x in inside
+        }
+        for name, one in found.items():
+            inside[name] += [abs(x) < 2 for path, x in pulls(one, bench()).items() if "friction" not in path]
+        ratios.append(found["drives"][paths[0]].deviation / found["vague"][paths[0]].deviation)
+    shares = {name: float(np.mean(x)) for name, x in inside.items()}
+    what = f"priors of drives, {repetitions} logs: errors within two deviations, without and with them"
+    value = f"{100 * shares['vague']:.1f} %, {100 * shares['drives']:.1f} %"
+    check(what, value, shares["drives"] > 0.9 and shares["drives"] > shares["vague"] - 0.02)
+    check("priors: deviation of the stiffness over that without", f"{np.median(ratios):.2f}", np.median(ratios) < 1)
 
 
 def law_coverage(repetitions: int) -> None:
@@ -267,7 +289,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--arms", type=int, default=10)
     parser.add_argument("--models", type=int, default=40)
-    parser.add_argument("--only", default="bench,slow,resonances,cure,mujoco,kuka_lwr,panda,output_error,laws,gears")
+    parser.add_argument("--only", default="bench,slow,resonances,cure,mujoco,kuka_lwr,panda,output_error,priors,laws,gears")
     given = parser.parse_args()
     os.environ["FLEXJOINT_CACHE"] = tempfile.mkdtemp(prefix="flexjoint-identification-")
     parts = {
@@ -278,6 +300,7 @@ def main() -> int:
         "mujoco": mujoco_arm,
         **{name: (lambda name=name: arm_accuracy(name, given.arms)) for name in ARMS},
         "output_error": lambda: output_error_coverage(given.models),
+        "priors": lambda: prior_coverage(given.repetitions // 2),
         "laws": lambda: law_coverage(given.models),
         "gears": lambda: gear_reports(given.models),
     }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import InputError, listed
 from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
@@ -20,9 +22,12 @@ from .standard_output import STREAM, standard_output
 
 if TYPE_CHECKING:
     from ..identification import Identification
+    from ..robot import Robot
+
+OPTION_OF = {"links": "--links", "spring": "--spring", "method": "--method", "priors": "--use-priors"}
 
 
-@command(held="measured_torque", check="no_check")
+@command(held="measured_torque", check="no_check", priors="use_priors")
 def identify(
     robot: RobotArgument,
     logs: Annotated[
@@ -59,6 +64,10 @@ def identify(
     method: Annotated[
         str, typer.Option(help="least-squares; or output-error, which refines its result by simulations.")
     ] = "least-squares",
+    use_priors: Annotated[
+        bool,
+        typer.Option("--use-priors", help="Drives of the robot file enter the estimates, by their trust."),
+    ] = False,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Estimate even if units, signs or the order of joints seem wrong.")
     ] = False,
@@ -74,9 +83,10 @@ def identify(
 ) -> CommandResult:
     """Estimate stiffness, motor inertia and friction from logs.
 
-    Every number has a standard deviation and a verdict; the drive and the robot file load as they are.
+    Every number has a standard deviation and a verdict; the drive and the robot file load as they are.  Of joints with
+    two motors the laws of both springs are estimated.
     """
-    from ..identification import identify as identified
+    from ..identification import identify as identified, identify_variable_stiffness
     from ..logs import read_log
     from ..plots.figures import check_plot_path
     from ..plots.identifications import plot_identification
@@ -99,11 +109,17 @@ def identify(
         "delay": delay,
         "bandwidth": bandwidth,
         "method": method.replace("-", "_"),
+        "priors": "drives" if use_priors else "vague",
         "check": not no_check,
     }
+    function: Callable[..., Identification] = identified
+    if any(model.variable_stiffness):
+        options = variable_stiffness_options(model, options, robot_output, known.controller)
+        function = identify_variable_stiffness
     used, unused = ([read_log(path, model, **how) for path in paths] for paths in (logs, validate or []))
-    loop = known_loop(model, known, used[0].period)
-    found = identified(model, used, validate=unused, loop=loop, **options)
+    if (loop := known_loop(model, known, used[0].period)) is not None:
+        options["loop"] = loop
+    found = function(model, used, validate=unused, **options)
     if output == STREAM:
         with standard_output() as stream:
             stream.write(found.drive_file.text.encode())
@@ -117,14 +133,39 @@ def identify(
     if loop is not None:
         python += known_loop_code(loop, known)
         options["loop"] = Code("loop")
-    python += identification_code(logs, validate or [], how, options, output, robot_output)
+    python += identification_code(function.__name__, logs, validate or [], how, options, output, robot_output)
     page = requested(report, found, python)
     return CommandResult(
         content_of(found).shown, identification_data(found), files_of(output, robot_output, plot), report=page
     )
 
 
+def variable_stiffness_options(
+    robot: Robot, options: dict[str, Any], robot_output: Path | None, controller: str
+) -> dict[str, Any]:
+    """Options for a robot with joints of two motors.
+
+    Raises:
+        InputError: An option is for other joints.
+    """
+    others = {"links": "auto", "spring": "auto", "method": "least_squares", "priors": "vague"}
+    wrong = [OPTION_OF[name] for name, default in others.items() if options[name] != default]
+    wrong += ["--robot-output"] * (robot_output is not None) + ["--controller"] * bool(controller)
+    if wrong:
+        raise InputError(
+            f"{robot.name} has joints with two motors, whose laws are estimated without the links: leave out "
+            f"{listed(wrong)}, which {'are' if len(wrong) > 1 else 'is'} for rigid and elastic joints; -o writes the "
+            "drives"
+        )
+    found = {name: x for name, x in options.items() if name not in others}
+    return found | {
+        "friction": "coulomb" if found["friction"] == "auto" else found["friction"],
+        "delay": found["delay"] or 0.0,
+    }
+
+
 def identification_code(
+    function: str,
     logs: list[Path],
     validate: list[Path],
     reading: dict[str, Any],
@@ -136,9 +177,8 @@ def identification_code(
     read = call("fj.logs.read_log", Code("path"), Code("robot"), **reading)
     lines = [f"logs = [{read} for path in {[str(x) for x in logs]!r}]"]
     unused = Code(f"[{read} for path in {[str(x) for x in validate]!r}]") if validate else None
-    lines.append(
-        f"found = {call('fj.identification.identify', Code('robot'), Code('logs'), **options, validate=unused)}"
-    )
+    called = call(f"fj.identification.{function}", Code("robot"), Code("logs"), **options, validate=unused)
+    lines.append(f"found = {called}")
     if output is not None and output != STREAM:
         lines.append(f"found.write_drives({str(output)!r})")
     if robot_output is not None:

@@ -8,7 +8,5 @@ from .gear_losses import GearLoss as GearLoss
 from .identify import identify as identify
 from .residuals import ResidualTest as ResidualTest, Score as Score
 from .result import Identification as Identification
-from .variable_stiffness import (
-    VariableStiffnessIdentification as VariableStiffnessIdentification,
-    identify_variable_stiffness as identify_variable_stiffness,
-)
+from .transmission_result import VariableStiffnessIdentification as VariableStiffnessIdentification
+from .variable_stiffness import identify_variable_stiffness as identify_variable_stiffness

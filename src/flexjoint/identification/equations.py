@@ -6,8 +6,6 @@ velocities and the delay, whose columns are derivatives at the current values.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 from ..drives import ElasticDrive
 from ..robot import Robot
 from ..types import FloatArray
+from .dry_friction import DRY, mean_dry_friction
 from .parameters import Unknowns
 from .recordings import ComplexArray, Recording
 from .signals import Signals
@@ -26,11 +25,8 @@ NONLINEAR = (
     "delay",
     "spring_zero",
 )  # their columns are derivatives at the current values
-DRY = ("coulomb", "log_velocity", "rise", "log_stribeck", "viscous_backward", "coulomb_backward", "rise_backward")
-SUBSAMPLES = 8  # per period around a reversal of a motor
-SAME = 1e-9  # s: delays that differ by less are one
+NEARBY = 1e-5  # s: a torque follows a change of the delay by less linearly, to 1e-5 of it up to 50 Hz
 DEGREE = 5  # of the polynomial that gives deflections from torques
-NEAR = 5.0  # friction velocities: beyond, dry friction hardly changes within a period
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,21 +96,23 @@ class Equations:
         if elastic:
             self.add_spring(i, rows, values, torque)
         if self.recording.tau is not None:
-            self.add_motor(i, rows, values, "motor" if elastic else "rigid")
+            row = "motor" if elastic else "rigid"
+            self.add_dry_friction(i, rows, values, row)
+            self.add_torque(i, rows, values, row)
         return rows.equations(i, values, self.unknowns)
 
-    def motor_equation(self, i: int, values: FloatArray) -> JointEquations:
-        """The equation of the motor of joint i alone; with the links at a rigid joint."""
+    def motor_equation(self, i: int, values: FloatArray) -> Rows:
+        """The equation of the motor of joint i alone, without dry friction; with the links at a rigid joint."""
         elastic = isinstance(self.robot.joints[i].drive, ElasticDrive)
         row = "motor" if elastic else "rigid"
         rows = Rows((row,), len(self.recording.frequencies))
         self.add_inertia(i, rows, row)
-        self.add_motor(i, rows, values, row)
+        self.add_torque(i, rows, values, row)
         if elastic:
             self.add_spring(i, rows, values, None)
         else:
             self.add_links(i, rows, row)
-        return rows.equations(i, values, self.unknowns)
+        return rows
 
     def fixed(self, i: int) -> Rows:
         """What does not depend on the values, made once."""
@@ -194,33 +192,38 @@ class Equations:
             rows.add(at(i, "viscous"), {row: velocity})
         rows.add(at(i, "torque_offset"), {row: self.signals.one[:, i]})
 
-    def add_motor(self, i: int, rows: Rows, values: FloatArray, row: str) -> None:
-        """Columns of dry friction and of the delay of the torque, and the torque."""
+    def add_dry_friction(self, i: int, rows: Rows, values: FloatArray, row: str) -> None:
+        """Columns of dry friction; of all friction where it differs by direction."""
         at, recording = self.unknowns.at, self.recording
+        if at(i, "coulomb") is None:
+            return
         v, a = (x[:, i] for x in self.signals.rubbing)
-        if at(i, "coulomb") is not None:
-            law = {kind: float(values[k]) for kind in ("viscous", *DRY) if (k := at(i, kind)) is not None}
-            shapes = mean_dry_friction(v, a, recording.period, law)
-            found = recording.spectrum(recording.filtered(np.stack([*shapes.values()], axis=1)), joint=i)
-            found /= np.sinc(recording.frequencies * recording.period)[:, None]  # means over a period
-            for kind, column in zip(shapes, found.T):
-                rows.add(at(i, kind), {row: column})
-        k = at(-1, "delay")
+        law = {kind: float(values[k]) for kind in ("viscous", *DRY) if (k := at(i, kind)) is not None}
+        shapes = mean_dry_friction(v, a, recording.period, law)
+        found = recording.spectrum(recording.filtered(np.stack([*shapes.values()], axis=1)), joint=i)
+        found /= np.sinc(recording.frequencies * recording.period)[:, None]  # means over a period
+        for kind, column in zip(shapes, found.T):
+            rows.add(at(i, kind), {row: column})
+
+    def add_torque(self, i: int, rows: Rows, values: FloatArray, row: str) -> None:
+        """The torque, and the column of its delay."""
+        k = self.unknowns.at(-1, "delay")
         torque, slope = self.torque(i, self.delay if k is None else float(values[k]))
         rows.know(row, -torque)
         rows.add(k, {row: slope})
 
     def torque(self, i: int, delay: float) -> tuple[ComplexArray, ComplexArray]:
-        """Spectra of a motor's torque and of its rate, seen `delay` s later; kept until the delay changes."""
+        """Spectra of a motor's torque and of its rate, seen `delay` s later; linear around the last transformed."""
         recording = self.recording
         assert recording.tau is not None
-        if i not in self._torques or abs(self._torques[i][0] - delay) > SAME:
+        if i not in self._torques or abs(self._torques[i][0] - delay) > NEARBY:
             shift = recording.held if self.held else recording.shifted
-            torque = shift(recording.tau[:, i : i + 1], delay)[:, 0]
-            both = np.stack([torque, np.gradient(torque, recording.period)], axis=1)
+            shifted = shift(recording.tau[:, i : i + 1], delay)[:, 0]
+            both = np.stack([shifted, np.gradient(shifted, recording.period)], axis=1)
             both = recording.spectrum(recording.filtered(both), joint=i)
             self._torques[i] = delay, both[:, 0], both[:, 1]
-        return self._torques[i][1:]
+        last, torque, slope = self._torques[i]
+        return torque - (delay - last) * slope, slope
 
     def add_sensor(self, i: int, rows: Rows) -> None:
         """Columns of gain and zero of the torque sensor."""
@@ -264,8 +267,8 @@ class Rows:
         """The equations, with their residual at these values."""
         places = tuple(self.columns)
         columns = np.stack([self.columns[k] for k in places], axis=-1)
-        linear = [j for j, k in enumerate(places) if unknowns.parameters[k].kind not in NONLINEAR]
-        residual = self.known + columns[..., linear] @ values[[places[j] for j in linear]]
+        factors = [0.0 if unknowns.parameters[k].kind in NONLINEAR else values[k] for k in places]
+        residual = self.known + columns @ np.array(factors)
         return JointEquations(joint, self.channels, places, columns, residual)
 
 
@@ -277,51 +280,3 @@ def explained(x: FloatArray, by: FloatArray, whole: NDArray[np.bool_]) -> FloatA
     scaled = by / np.sqrt(np.mean(by**2))
     powers = np.stack([scaled**k for k in range(DEGREE + 1)], axis=1)
     return powers @ np.linalg.lstsq(powers[whole], x[whole], rcond=None)[0]
-
-
-def dry_friction(v: FloatArray, law: Mapping[str, float]) -> dict[str, FloatArray]:
-    """Derivatives of dry friction by its parameters; of all friction where it differs by direction.
-
-        F = (F_c + (F_s − F_c) e) t,     t = tanh(v/v_c), e = exp(−(v/v_s)²)
-        F = ½ (1 + t) F₊ + ½ (1 − t) F₋,    F± = D± v + (F_c± + (F_s± − F_c±) e) t
-
-    Args:
-        v: Velocities, rad/s or m/s.
-        law: Values of the parameters by kind; velocities by their logarithms, F_s − F_c as "rise".
-    """
-    x = v / math.exp(law["log_velocity"])
-    t = np.tanh(x)
-    bend = x * (t * t - 1)  # of t by ln v_c
-    y = (v / math.exp(law["log_stribeck"])) ** 2 if "rise" in law else np.zeros_like(v)
-    e = np.exp(-y)
-
-    def side(suffix: str) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
-        """Columns of one direction, their friction over t, and its derivative by ln v_s over t."""
-        rise = law.get(f"rise{suffix}", 0.0)
-        columns = {f"coulomb{suffix}": t} | ({f"rise{suffix}": e * t} if "rise" in law else {})
-        return columns, law[f"coulomb{suffix}"] + rise * e, 2 * rise * y * e
-
-    found, level, fall = side("")
-    if "coulomb_backward" not in law:
-        slope = level
-    else:
-        back, back_level, back_fall = side("_backward")
-        found["viscous"], back["viscous_backward"] = v, v
-        D, D_back = law["viscous"], law["viscous_backward"]
-        ahead, behind = (1 + t) / 2, (1 - t) / 2
-        slope = (D - D_back) * v / 2 + (level - back_level) * t / 2 + ahead * level + behind * back_level
-        found = {kind: ahead * x for kind, x in found.items()} | {kind: behind * x for kind, x in back.items()}
-        fall = ahead * fall + behind * back_fall
-    found["log_velocity"] = slope * bend
-    return found | ({"log_stribeck": fall * t} if "rise" in law else {})
-
-
-def mean_dry_friction(v: FloatArray, a: FloatArray, h: float, law: Mapping[str, float]) -> dict[str, FloatArray]:
-    """The same as means over one period around each sample: a reversal takes less than a period."""
-    offsets = h * ((np.arange(SUBSAMPLES) + 0.5) / SUBSAMPLES - 0.5)
-    found = {kind: np.array(x) for kind, x in dry_friction(v, law).items()}
-    fast = np.flatnonzero(np.abs(v) < NEAR * math.exp(law["log_velocity"]) + np.abs(a) * h)
-    near = dry_friction(v[fast, None] + a[fast, None] * offsets, law)
-    for kind, x in found.items():
-        x[fast] = np.mean(near[kind], axis=1)
-    return found

@@ -156,42 +156,46 @@ def fitted(parts: Sequence[Part], rms: float) -> list[tuple[str, float, float]]:
     phi, rate = (np.concatenate([getattr(x, name) for x in parts]) for name in ("phi", "rate"))
     loads = np.concatenate([x.loads for x in parts])
     loads = loads[:, np.any(loads != 0, axis=0)]
-    one = np.ones_like(phi)
     bent = [((phi - np.mean(phi)) / rms) ** k for k in POWERS]
-    smooth = np.concatenate([loads, np.stack([one, rate, *bent], axis=1)], axis=1)
-    size = loads.shape[1]
-    torque = loads @ solved(smooth, phi, np.ones_like(phi, dtype=bool))[0][:size]
-    best: tuple[float, FloatArray, FloatArray] | None = None
+    columns = np.concatenate([loads, np.stack([np.ones_like(phi), rate, *bent, phi, phi], axis=1)], axis=1)
+    size, gap, loop = loads.shape[1], columns[:, -2], columns[:, -1]
+    torque = loads @ solved(columns[:, :-2], phi)[0][:size]
+    best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None
     for length in LENGTHS:
-        z = np.concatenate([x.hysteresis(length * rms) for x in parts])
+        loop[:] = -np.concatenate([x.hysteresis(length * rms) for x in parts])
         for _ in range(ROUNDS):
             scaled = torque / math.sqrt(np.mean(torque**2))
-            used = np.abs(scaled) > CONTACT
-            columns = np.concatenate([smooth, np.stack([np.sign(scaled) / 2, -z], axis=1)], axis=1)
-            values, residual, inverse = solved(columns, phi, used)
+            gap[:] = np.sign(scaled) / 2
+            used = columns[np.abs(scaled) > CONTACT]
+            values, residual, inverse = solved(used, phi[np.abs(scaled) > CONTACT])
             torque = loads @ values[:size]
-        cost = float(residual @ residual)
-        if best is None or cost < best[0]:
-            lags = round(MEMORY / parts[0].period)
-            best = cost, values[-2:], deviations(columns[used], residual, inverse, lags)[-2:]
+        if best is None or residual @ residual < best[0]:
+            best = float(residual @ residual), values[-2:], residual, used @ inverse[:, -2:]
     assert best is not None
-    _, (gap, half), (gap_deviation, half_deviation) = best
-    return [("backlash", float(gap), float(gap_deviation)), ("hysteresis", 2 * float(half), 2 * float(half_deviation))]
+    _, widths, residual, influence = best
+    spread = deviations(influence * residual[:, None], round(MEMORY / parts[0].period))
+    return [
+        (kind, share * float(width), share * float(deviation))
+        for kind, share, width, deviation in zip(("backlash", "hysteresis"), (1, 2), widths, spread)
+    ]
 
 
-def solved(A: FloatArray, y: FloatArray, used: np.ndarray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Least squares over the samples used: values, residual, inverse of the normal matrix."""
-    A, y = A[used], y[used]
-    scale = np.sqrt(np.sum(A * A, axis=0)) + 1e-300
-    inverse = np.linalg.pinv((A / scale).T @ (A / scale), rcond=1e-12, hermitian=True)
-    values = inverse @ ((A / scale).T @ y) / scale
-    return values, y - A @ values, inverse / scale / scale[:, None]
+def solved(A: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Least squares: values, residual, inverse of the normal matrix."""
+    normal = A.T @ A
+    scale = np.sqrt(np.diag(normal)) + 1e-300
+    inverse = np.linalg.pinv(normal / scale / scale[:, None], rcond=1e-12, hermitian=True) / scale / scale[:, None]
+    values = inverse @ (A.T @ y)
+    return values, y - A @ values, inverse
 
 
-def deviations(A: FloatArray, residual: FloatArray, inverse: FloatArray, lags: int) -> FloatArray:
-    """Standard deviations of the values, for residuals that are correlated over so many samples [NeweyWest]."""
-    influence = (A @ inverse[:, -2:]) * residual[:, None]
-    power = np.sum(influence**2, axis=0)
-    for lag in range(1, min(lags, len(influence) - 1)):
-        power += 2 * (1 - lag / lags) * np.sum(influence[lag:] * influence[:-lag], axis=0)
-    return np.sqrt(np.maximum(power, 0.0))
+def deviations(influence: FloatArray, lags: int) -> FloatArray:
+    """Standard deviations of sums of these terms, (m, sums), correlated over so many samples [NeweyWest]."""
+    from scipy.fft import irfft, next_fast_len, rfft
+
+    lags = min(lags, len(influence) - 1)
+    count = next_fast_len(len(influence) + lags, real=True)
+    products = irfft(np.abs(rfft(influence, count, axis=0)) ** 2, count, axis=0)[:lags]  # by lag
+    weights = 2 * (1 - np.arange(lags) / lags)
+    weights[0] = 1.0
+    return np.sqrt(np.maximum(weights @ products, 0.0))

@@ -95,7 +95,7 @@ def with_verdicts(
     correlation = covariance * scale[:, None] * scale
     found = []
     for k, x in enumerate(estimates):
-        verdict, reason = of_links(x, estimates) if x.kind in LINKS else by_deviation(x)
+        verdict, reason = of_links(x, estimates) if x.kind in LINKS else by_deviation(x, estimates)
         if x.kind == "stiffness":
             verdict, reason = of_stiffness(robot, x, deflected[x.joint], verdict)
             for log in logs:
@@ -124,13 +124,18 @@ ZERO = ("torque_offset", "spring_offset", "spring_zero", "sensor_offset", "delay
 LINKS = ("base", "payload")
 
 
-def by_deviation(x: Estimate) -> tuple[str, str]:
-    """Verdict by the relative deviation."""
+def by_deviation(x: Estimate, others: Sequence[Estimate] = ()) -> tuple[str, str]:
+    """Verdict by the relative deviation, of a number that can be.
+
+    Args:
+        x: The estimate.
+        others: All estimates of the robot.
+    """
     if x.kind in ZERO:
         return IDENTIFIED, ""
     share = x.deviation / abs(x.value) if x.value else math.inf
-    if x.kind.startswith(("inertia", "stiffness")) and x.value <= 0:
-        return UNKNOWN, "the estimate is not positive: the data do not show it"
+    if reason := impossible(x, others):
+        return UNKNOWN, reason
     if x.kind == "cubic" and x.value < 0:
         return UNKNOWN, "the spring softens, or is linear; take spring='piecewise' or 'linear'"
     if share <= GOOD:
@@ -155,6 +160,19 @@ def of_links(x: Estimate, estimates: Sequence[Estimate]) -> tuple[str, str]:
     return (WEAK if share <= POOR else UNKNOWN), text
 
 
+def impossible(x: Estimate, others: Sequence[Estimate]) -> str:
+    """Why no robot has this number; empty if one may have it."""
+    if x.kind.startswith(("inertia", "stiffness")) and x.value <= 0:
+        return "the estimate is not positive: the data do not show it"
+    if x.kind.removesuffix("_backward") in DISSIPATIVE and x.value < 0:
+        return "the estimate is negative, which would feed energy: the data do not show it"
+    coulomb = x.name.replace("friction.static", "friction.coulomb").replace("backward.static", "backward.coulomb")
+    if x.kind.startswith("rise") and any(y.name == coulomb and x.value <= y.value for y in others):
+        return "not above the Coulomb friction: the logs show no static friction"
+    return ""
+
+
+DISSIPATIVE = ("damping", "viscous", "coulomb")
 ADVICE = {
     "inertia": "needs larger accelerations of this motor",
     "viscous": "needs higher and more different speeds",
@@ -178,7 +196,7 @@ def of_stiffness(robot: Robot, x: Estimate, deflection: Deflection, verdict: str
     joint = robot.joints[x.joint]
     share = min(x.deviation / abs(x.value), 10.0) if x.value else 10.0
     factor = max(share / WANTED, 2 * STEPS / deflection.steps if deflection.steps else 10.0, 2.0)
-    K = x.value if x.value > 0 and share < POOR else x.prior
+    K = x.value if x.value > 0 and share < POOR else float(joint.drive.law.curve(0.0).stiffness)  # type: ignore[union-attr]
     now = K * deflection.rms
     needed = factor * now
     if deflection.step:

@@ -13,16 +13,18 @@ from ..logs import Log
 from ..logs.circular_rules import circular_stiffness
 from ..progress import activity
 from ..robot import Robot, numeric
+from ..types import FloatArray
 from .assessment import condition, inflated, validation
 from .control_loop import ControlLoop, check_loop
 from .controlled_simulation import with_torques
 from .doubts import doubts
+from .drive_priors import PRIORS, drive_priors, mostly_from_file, prior_notes, with_priors
 from .estimates import Estimate, natural, natural_prior
 from .gear_losses import gear_losses
 from .identifiability import with_verdicts
 from .model_search import ModelSearch
 from .output_error import output_error
-from .parameters import FRICTIONS, LINKS, check_robot
+from .parameters import FRICTIONS, LINKS, Unknowns, check_robot
 from .preparation import as_logs, check_choice, check_columns, check_contents, prepared
 from .residuals import residual_tests
 from .result import Identification
@@ -43,6 +45,7 @@ def identify(
     bandwidth: float | None = None,
     method: str = "least_squares",
     loop: ControlLoop | None = None,
+    priors: str = "vague",
     validate: Log | Sequence[Log] = (),
     check: bool = True,
 ) -> Identification:
@@ -70,6 +73,9 @@ def identify(
             the encoders, with deviations near the smallest possible.  By default least_squares.
         loop: The controller under which the logs were made, if it is known: a log without tau gets its torques, and
             output error simulates the closed loop in place of the logged tau.  By default None.
+        priors: "vague": numbers of the robot file are first values only; or "drives": they enter the estimates with
+            the deviations that their sources state or that their trust implies.  Verdicts remain those of the logs.  By
+            default vague.
         validate: Logs that are not used, to test the prediction of the motor torque; by default none.
         check: Whether logs with wrong units, signs or orders of joints are refused (`fj.logs.check_log`); by default
             True.
@@ -95,6 +101,7 @@ def identify(
     check_choice("friction", friction, ("auto", *FRICTIONS))
     check_choice("spring", spring, ("auto", *LAWS))
     check_choice("method", method, METHODS)
+    check_choice("priors", priors, PRIORS)
     if bandwidth is not None:
         positive("identify", "bandwidth", bandwidth, ", in Hz")
     if delay is not None:
@@ -132,21 +139,19 @@ def identify(
         refined = output_error(robot, parts, what, result, held, delay or 0.0, loop)
         result = replace(result, **refined.of_fit)
         notes += refined.notes
-    covariance = inflated(what, result, tests)
-    values, spread = natural(what, result.values, covariance)
+    stated = drive_priors(robot, what) if priors == "drives" else np.full(len(result.values), np.inf)
+    told = with_priors(result.values, inflated(what, result, tests), what.priors, stated)
+    result = replace(result, values=told.values)
+    values, spread = natural(what, told.values, told.covariance)
+    logs_say = with_verdicts(
+        robot, in_words(what, *natural(what, told.alone, told.alone_covariance)), spread, given, search.slow_left_out
+    )
     estimates = [
-        Estimate(
-            x.name,
-            x.kind,
-            x.joint if x.joint >= 0 and x.kind not in ("base", "payload") else -1,
-            x.unit,
-            float(v),
-            float(s),
-            natural_prior(x, what),
-        )
-        for x, v, s in zip(what.parameters, values, np.sqrt(np.maximum(np.diag(spread), 0.0)))
+        replace(x, verdict=y.verdict, reason="; ".join(filter(None, (mostly_from_file(share, y), y.reason))))
+        for x, y, share in zip(in_words(what, values, spread), logs_say, told.shares)
     ]
-    estimates = with_verdicts(robot, estimates, spread, given, search.slow_left_out)
+    if priors == "drives":
+        notes += prior_notes(what, told, stated, logs_say)
     if not result.converged:
         notes.append("the iteration did not converge; the values are those of its last step")
     origin = (
@@ -169,3 +174,24 @@ def identify(
         validation(robot, what, result, unused, held, delay or 0.0, bandwidth) if unused and motors else {},
         tuple(worn),
     )
+
+
+def in_words(what: Unknowns, values: FloatArray, covariance: FloatArray) -> list[Estimate]:
+    """Estimates of these numbers, without verdicts.
+
+    Args:
+        what: The parameters.
+        values, covariance: In the words of robot files.
+    """
+    return [
+        Estimate(
+            x.name,
+            x.kind,
+            x.joint if x.joint >= 0 and x.kind not in ("base", "payload") else -1,
+            x.unit,
+            float(v),
+            float(s),
+            natural_prior(x, what),
+        )
+        for x, v, s in zip(what.parameters, values, np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+    ]

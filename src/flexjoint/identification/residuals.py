@@ -94,9 +94,9 @@ def scores(measured: Sequence[Equations], result: Fit) -> list[Score]:
     found: list[Score] = []
     robot = measured[0].robot
     for i in range(robot.n):
-        for what in dict.fromkeys(name for x in measured for name in extra_columns(x, i, result)):
-            columns = [extra_columns(x, i, result).get(what) for x in measured]
-            found.append(Score(i, what, result.score(i, columns)))
+        columns = [extra_columns(x, i, result) for x in measured]
+        for what in dict.fromkeys(name for own in columns for name in own):
+            found.append(Score(i, what, result.score(i, [own.get(what) for own in columns])))
     return found
 
 

@@ -20,6 +20,7 @@ from ..robot import Robot
 from ..robot.sources import Source, numbers
 from ..springs import Spring
 from ..types import FloatArray
+from .drive_priors import deviation_note, independent_growth
 from .drive_text import TRUST, drive_text
 from .equations import Equations
 from .estimates import IDENTIFIED, UNKNOWN, Estimate, with_deviation
@@ -39,6 +40,7 @@ class Curves(NamedTuple):
         torque: Measured, within the bandwidth, faded in and out, Nm or N.
         predicted: By the equation.
         residual: Difference of both.
+        unit: Of the torque, Nm or N.
     """
 
     equation: str
@@ -46,6 +48,7 @@ class Curves(NamedTuple):
     torque: FloatArray
     predicted: FloatArray
     residual: FloatArray
+    unit: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,8 +205,9 @@ class Identification:
     def _drive_sources(self) -> list[Source]:
         """Sources of the drives' numbers that were identified, with their deviations."""
         paths = {x.path for x in numbers(self.robot)}
+        growth = independent_growth(self.estimates, self.correlation)
         return [
-            Source((x.name,), TRUST[x.verdict], self.origin, f"deviation {x.deviation:.2g} {x.unit}")
+            Source((x.name,), TRUST[x.verdict], self.origin, deviation_note([x], growth))
             for x in self.estimates
             if x.joint >= 0 and x.verdict in TRUST and x.name in paths
         ]
@@ -223,8 +227,14 @@ class Identification:
     def drive_file(self) -> DriveFile:
         """The drive file: each value with its deviation, prior and verdict."""
         return DriveFile(
-            drive_text(self.prior, self.robot, self.estimates, self.origin, self.notes), "identified drives"
+            drive_text(self.prior, self.robot, self.estimates, self.correlation, self.origin, self.notes),
+            "identified drives",
         )
+
+    @property
+    def rows(self) -> list[str]:
+        """Names of the joints whose curves there are."""
+        return [joint.name for joint in self.prior.joints]
 
     def curves(self, joint: int) -> Curves:
         """Measured and predicted motor torque of a joint in the first recording, within the bandwidth.
@@ -234,16 +244,17 @@ class Identification:
         """
         whole = self.equations[0]
         recording, rows = whole.recording, whole.joint(joint, self.fit.values)
+        unit = "Nm" if self.prior.joints[joint].kind.angular else "N"
         name = next((x for x in ("motor", "rigid", "sensor", "link") if x in rows.channels), None)
         t: FloatArray = np.add(recording.start, recording.period * np.arange(recording.count))
         if name is None:
-            return Curves("", t, *[np.zeros_like(t)] * 3)
+            return Curves("", t, np.zeros_like(t), np.zeros_like(t), np.zeros_like(t), unit)
         residual = recording.signal(rows.residual[:, rows.channels.index(name)])
         given = recording.tau if name in ("motor", "rigid") else recording.tau_e
         torque = (
             np.zeros_like(t) if given is None else recording.signal(recording.spectrum(given[:, joint], joint=joint))
         )
-        return Curves(name, t, torque, torque + residual, residual)
+        return Curves(name, t, torque, torque + residual, residual, unit)
 
     def autocorrelation(self, joint: int, lags: int = 60) -> dict[str, FloatArray]:
         """Autocorrelation of the whitened residuals of a joint, by equation, from lag 0 on.

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..drives import VariableStiffnessDrive
 from ..dynamics import inverse_dynamics
 from ..errors import listed
 from ..findings import Finding
@@ -52,7 +53,7 @@ def model_findings(log: Log) -> Iterator[Finding]:
     part, name = uniform(log, SMOOTHING), "tau_e" if log.tau_e is not None else "tau"
     if part is None or not {"q", name} <= set(part.columns) or log.robot.transmissions or log.robot.followers:
         return
-    motion = chosen_samples(part, name, log.robot.n)
+    motion = chosen_samples(part, name, log.robot)
     model = Model(log.robot, motors=name == "tau")
     names = [joint.name for joint in log.robot.joints]
     if not np.any(np.abs(model.torque(motion)) > LEAST):
@@ -63,12 +64,22 @@ def model_findings(log: Log) -> Iterator[Finding]:
     yield from torque_unit_findings(log, model, motion, names, name)
 
 
-def chosen_samples(part: Uniform, name: str, n: int) -> Motion:
+def chosen_samples(part: Uniform, name: str, robot: Robot) -> Motion:
     """Samples spread over the log, with derivatives of the positions."""
     q, h = part.columns["q"], part.period
     v = derivative(q, h)
     rows = np.unique(np.linspace(2, len(q) - 3, min(SAMPLES, len(q) - 4)).astype(int))
-    return Motion(*(x[rows] for x in (q, v, derivative(v, h), part.columns[name][:, :n])))
+    return Motion(*(x[rows] for x in (q, v, derivative(v, h), joint_torques(robot, part.columns[name]))))
+
+
+def joint_torques(robot: Robot, torque: FloatArray) -> FloatArray:
+    """Torques (m, n) of joints: those of two motors that pull at one link are added."""
+    found, second = torque[:, : robot.n].copy(), robot.n
+    for i, joint in enumerate(robot.joints):
+        if isinstance(joint.drive, VariableStiffnessDrive) and torque.shape[1] > robot.n:
+            found[:, i] += joint.drive.c * torque[:, second]
+            second += 1
+    return found
 
 
 class Model:

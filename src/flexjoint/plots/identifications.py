@@ -20,7 +20,7 @@ COLOURS = {"link": BLUE, "motor": ORANGE, "rigid": ORANGE, "sensor": GREEN}
 
 
 def plot_identification(found: Identification, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Figure of how well the identified robot explains its logs, one row per joint.
+    """Figure of how well the identified robot explains its logs, one row per joint, or per motor of joints with two.
 
     Args:
         found: What `identify` returns.
@@ -34,7 +34,7 @@ def plot_identification(found: Identification, path: str | os.PathLike[str] | No
     """
     place = check_plot_path(path)
     robot = found.prior
-    rows = JointRows([joint.name for joint in robot.joints], 3, height=1.4, share=False)
+    rows = JointRows(found.rows, 3, height=1.4, share=False)
     for i, row in enumerate(rows.axes):
         draw_torque(row[0], row[1], found, i)
         draw_autocorrelation(row[2], found, i)
@@ -54,7 +54,7 @@ def draw_torque(left: Axes, right: Axes, found: Identification, i: int) -> None:
     left.plot(t, curves.predicted[kept][::step], color=ORANGE, linewidth=1.0, linestyle="--")
     right.plot(t, curves.residual[kept][::step], color=GREY, linewidth=0.8)
     for axis in (left, right):
-        write_unit(axis, "Nm" if found.prior.joints[i].kind.angular else "N")
+        write_unit(axis, curves.unit)
         tidy(axis)
 
 
@@ -63,8 +63,8 @@ def draw_autocorrelation(axis: Axes, found: Identification, i: int) -> None:
     bound = 0.0
     for name, values in found.autocorrelation(i).items():
         lags = np.arange(len(values)) / (2 * found.bandwidth)
-        axis.plot(lags, values, color=COLOURS[name], linewidth=1.2, label=name)
-        count = max(len(x.residual) for x in found.fit.channels if x.joint == i)
+        axis.plot(lags, values, color=COLOURS[name.split()[0]], linewidth=1.2, label=name)
+        count = max(len(x.residual) for x in found.fit.channels)
         bound = 1.96 / np.sqrt(count)
     axis.axhspan(-bound, bound, color=GREY, alpha=0.2, linewidth=0)
     axis.set_ylim(-0.5, 1.05)

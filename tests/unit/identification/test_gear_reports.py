@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.identification.gear_losses import gear_losses
+from flexjoint.identification.gear_losses import deviations, gear_losses
 from flexjoint.identification.recordings import recordings
 from support.identification import bench, multisine, rough_bench, simulated, stiff_pd
 
@@ -59,3 +59,12 @@ def test_identify_reports_it_and_takes_no_stiffening_spring_for_it():
     assert "hinge.drive.stiffness" in one.values
     assert not one.passed
     assert np.isfinite(loss.deviation)
+
+
+def test_deviations_weigh_products_by_their_lag():
+    terms, lags = np.random.default_rng(1).normal(size=(50, 2)), 7
+    direct = [
+        sum(max(0.0, 1 - abs(j - k) / lags) * terms[j, c] * terms[k, c] for j in range(50) for k in range(50))
+        for c in range(2)
+    ]
+    assert np.allclose(deviations(terms, lags), np.sqrt(direct), rtol=1e-12)

@@ -7,7 +7,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.dynamics.drivetrain.friction import friction as friction_jet
-from flexjoint.identification.equations import dry_friction
+from flexjoint.identification.dry_friction import dry_friction, mean_dry_friction
 from flexjoint.identification.spring_shapes import SpringShape
 from flexjoint.spatial import ca
 from support.identification import bench, multisine, rough_bench, simulated
@@ -58,6 +58,17 @@ def test_columns_of_friction_are_derivatives_of_the_law():
     for kind, column in columns.items():
         ahead, behind = (torque(x | {kind: x[kind] + s * 1e-5}) for s in (1, -1))
         assert np.allclose(column, (ahead - behind) / 2e-5, atol=1e-8), kind
+
+
+@pytest.mark.parametrize("acceleration", [2.0, 9.0, 18.0, 200.0])
+def test_means_of_friction_are_its_integrals_over_a_period(acceleration):
+    v, h, v_c = np.linspace(-0.3, 0.3, 601), 1e-3, 0.03
+    a = np.full_like(v, acceleration)
+    found = mean_dry_friction(v, a, h, {"coulomb": 1.0, "log_velocity": np.log(v_c)})["coulomb"]
+    ends = [np.log(np.cosh((v + s * a * h / 2) / v_c)) for s in (1, -1)]  # the integral of tanh
+    r = acceleration * h / v_c  # errors of Gauss' rule, of eight midpoints, and of one far from zero
+    most = (4.1 * r**4 / 4320 if r < 0.4 else 0.77 * (r / 8) ** 2 / 24) + 4e-4 * r**2 / 24
+    assert np.allclose(found, (ends[0] - ends[1]) * v_c / (a * h), rtol=0, atol=most)
 
 
 def near(one, name, true, most):

@@ -1,11 +1,14 @@
 """Spring laws of joints of variable stiffness from logs; what a log does not show is named."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 
 import flexjoint as fj
+from flexjoint.identification.estimates import Estimate
+from flexjoint.identification.transmission_result import without_wrong_laws
 from support.identification import FLIPPED, NOISE, STEP, multisine
 
 T = 1e-3 * np.arange(12000)
@@ -91,6 +94,89 @@ def test_what_the_deflections_do_not_show_is_named():
     assert "the deflections reach only" in rate.reason
     assert "tighten the motors against each other" in rate.reason
     assert one.robot.joints[0].drive.spring_1.rate == pair[0].rate
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A folder with a rough robot, and a log of the true one by the command line."""
+    folder, pair = tmp_path_factory.mktemp("pair"), PAIRS["sinh"]
+    fj.write_robot(device(*pair), folder / "true.toml")
+    fj.write_robot(device(scaled(pair[0], 1.4), scaled(pair[1], 0.7), 0.03, 0.02), folder / "rough.toml")
+    motion = '{kind = "sinusoid", amplitude = [[0.3], [0.1]], frequency = [[0.4], [1.1]], duration = 6}'
+    stiffness = '{kind = "sinusoid", amplitude = [[8.0]], frequency = [[0.3]], offset = [45.0], duration = 6}'
+    law = ["--controller", "variable_stiffness_tracking", "--poles=-20", "--period", "0.002", "--substeps", "2"]
+    run = ["simulate", folder / "true.toml", *law, "--trajectory", motion, "--stiffness", stiffness]
+    assert called(*run, "-o", folder / "log.csv").exit_code == 0
+    return folder
+
+
+def called(*arguments):
+    """The command line."""
+    from typer.testing import CliRunner
+
+    from flexjoint.cli import app
+
+    return CliRunner().invoke(app, [str(x) for x in arguments])
+
+
+def test_a_simulated_log_is_identified_from_the_command_line(files):
+    command = ["identify", files / "rough.toml", files / "log.csv", "--friction", "viscous"]
+    wanted = ["-o", files / "found.drives.toml", "--plot", files / "fit.png", "--validate", files / "log.csv"]
+    result = called(*command, *wanted, "--json", "--report", files / "fit.html")
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert set(data["validation"]) == {"hinge", "hinge.second"} and max(data["validation"].values()) < 1e-4
+    assert all((files / name).stat().st_size > 10_000 for name in ("fit.png", "fit.html"))
+    robot = fj.load(files / "rough.toml", drives=files / "found.drives.toml")
+    drive = robot.joints[0].drive
+    for spring, true in zip(drive.springs, PAIRS["sinh"]):
+        for x in dataclasses.fields(true):
+            assert getattr(spring, x.name) == pytest.approx(getattr(true, x.name), rel=1e-3), x.name
+    for motor in drive.motors:
+        assert motor.inertia == pytest.approx(0.02, rel=1e-3)
+        assert motor.friction.viscous == pytest.approx(0.05, rel=1e-3)
+    source = fj.robot.source_of(robot, "hinge.drive.spring_1.rate")
+    assert source.trust == "identified" and "drive.spring_1.rate" in source.note
+    shown = called(*command)
+    row = next(x for x in shown.stdout.splitlines() if "spring_2.rate" in x)
+    assert "±" in row and "4.2" in row and "identified" in row  # the prior, 0.7 times 6
+
+
+def test_options_of_other_joints_are_refused(files):
+    for wrong in (["--links", "base"], ["--spring", "cubic"], ["--robot-output", files / "x.toml"], ["--use-priors"]):
+        result = called("identify", files / "rough.toml", files / "log.csv", *wrong)
+        assert result.exit_code == 2 and f"leave out {wrong[0]}, which is for rigid and elastic" in result.stderr
+    result = called("identify", files / "rough.toml", files / "log.csv", "--friction", "stribeck_by_direction")
+    assert result.exit_code == 2 and "one of viscous, coulomb, stribeck" in result.stderr
+
+
+def test_rigid_joints_beside_stay_as_they_are():
+    pair = device(*PAIRS["sinh"])
+    base = fj.Joint("base", drive=fj.RigidDrive(fj.Motor(0.3)))
+    mixed = fj.Robot("mixed", (fj.Link("column", base, mass=1.0, inertia=0.01 * np.eye(3)), *pair.links))
+    log = log_of(pair, 45.0, 0.25)
+    still = np.zeros((T.size, 1))
+    both = fj.logs.Log(
+        mixed, T, q=np.hstack([still, log.q]), theta=np.hstack([still, log.theta]), tau=np.hstack([still, log.tau])
+    )
+    one = fj.identification.identify_variable_stiffness(mixed, both, friction="viscous", held=False, check=False)
+    assert "joints without two motors are left as they are: base" in one.notes and one.rows == ["hinge", "hinge.second"]
+    assert one["hinge.drive.spring_1.rate"].value == pytest.approx(6.7, rel=0.01)
+    assert one.robot.joints[0].drive == base.drive
+    assert fj.formats.DriveFile(one.drive_file.text).applied(mixed).joints[1].drive == one.robot.joints[1].drive
+
+
+def test_numbers_that_make_no_law_are_unknown():
+    pair = device(fj.springs.CubicSpring(100.0, 0.0), fj.springs.CubicSpring(100.0, 50.0))
+    names = ("spring_1.stiffness", "spring_1.cubic", "motor_1.inertia")
+    values = {"log ": 110.0, "law ": -5.0, "inertia": 0.03}
+    estimates = [
+        Estimate(f"hinge.drive.{name}", f"{kind}{name}" if kind[-1] == " " else kind, 0, "", value, 0.01, 1.0)
+        for name, (kind, value) in zip(names, values.items())
+    ]
+    found = without_wrong_laws(pair, estimates)
+    assert [x.verdict for x in found] == ["unknown", "unknown", "identified"]
+    assert "the numbers make no law: " in found[1].reason and "cubic" in found[1].reason
 
 
 def test_refusals():
