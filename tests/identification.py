@@ -209,6 +209,36 @@ def output_error_coverage(repetitions: int) -> None:
     check("output error: processor time, with compiling, and best", f"{times[0]:.1f} s, {min(times):.1f} s", True)
 
 
+def output_error_arms(repetitions: int) -> None:
+    """Output error on the LWR, whose least squares give no robot that can move, and on the Panda."""
+    inside, ratios = [], []
+    for name, (scale, middle) in ARMS.items():
+        true = arm(name)
+        own, times = [], []
+        for k in range(repetitions):
+            _, log = simulated(true, multisine(scale * AMPLITUDE, 3, 20.0, middle), 300 + k, 0.1)
+            before = fj.identification.identify(rough(true), log)
+            began = time.process_time()
+            found = fj.identification.identify(rough(true), log, method="output_error")
+            times.append(time.process_time() - began)
+            own += [abs(x) < 2 for x in pulls(found, true).values()]
+            names = [f"{x.name}.drive.stiffness" for x in true.joints]
+            ratios += [found[x].deviation / before[x].deviation for x in names]
+            check(f"output error, {name}, log {k}: converged", f"{found.fit.converged}", found.fit.converged)
+            if name == "kuka_lwr":
+                K = found["joint7.drive.stiffness"]
+                check("output error, LWR joint 7 without payload", K.verdict, K.verdict == "unknown")
+        inside += own
+        print(f"      {name}: errors within two deviations {100 * np.mean(own):.1f} %")
+        what = f"output error, {name}, 20 s: processor time, first (with compiling), best"
+        check(what, f"{times[0]:.1f} s, {min(times):.1f} s", min(times) < 60)
+    share = float(np.mean(inside))
+    what = f"output error, arms, {2 * repetitions} logs: errors within two deviations"
+    check(what, f"{100 * share:.1f} %", 0.93 <= share <= 0.975)
+    what = "output error, arms: deviation of stiffness over that of least squares, median, greatest"
+    check(what, f"{np.median(ratios):.2f}, {max(ratios):.2f}", np.median(ratios) < 1)
+
+
 def law_coverage(repetitions: int) -> None:
     """Pooled errors of springs that are not linear and of friction by direction."""
     law = fj.drives.Friction(
@@ -267,7 +297,9 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--arms", type=int, default=10)
     parser.add_argument("--models", type=int, default=40)
-    parser.add_argument("--only", default="bench,slow,resonances,cure,mujoco,kuka_lwr,panda,output_error,laws,gears")
+    parser.add_argument(
+        "--only", default="bench,slow,resonances,cure,mujoco,kuka_lwr,panda,output_error,output_error_arms,laws,gears"
+    )
     given = parser.parse_args()
     os.environ["FLEXJOINT_CACHE"] = tempfile.mkdtemp(prefix="flexjoint-identification-")
     parts = {
@@ -278,6 +310,7 @@ def main() -> int:
         "mujoco": mujoco_arm,
         **{name: (lambda name=name: arm_accuracy(name, given.arms)) for name in ARMS},
         "output_error": lambda: output_error_coverage(given.models),
+        "output_error_arms": lambda: output_error_arms(max(1, given.arms // 3)),
         "laws": lambda: law_coverage(given.models),
         "gears": lambda: gear_reports(given.models),
     }
