@@ -72,7 +72,9 @@ def studio(
         progress.add_task("compiling", total=None)
         numbers = first_numbers(gains, poles)
         experiment = fj.studio.Experiment(robot, controller, trajectory, numbers=numbers, **options)
-        page = fj.studio.serve(experiment, folder=output, magnify=magnify, bodies=bodies, radians=radians, port=port)
+        page = fj.studio.serve(
+            experiment, folder=output, magnify=magnify, bodies=bodies, radians=radians, port=port
+        )
     with page:
         notes = [*experiment.notes, *page.viewer.missing]
         for note in notes:

@@ -207,7 +207,9 @@ class Robot(Drivetrain):
     def without_parallel_springs(self) -> Robot:
         """The robot without the springs between links and their parents; those of the drives stay."""
         return self.replace(
-            links=[dataclasses.replace(x, joint=dataclasses.replace(x.joint, parallel_spring=None)) for x in self.links]
+            links=[
+                dataclasses.replace(x, joint=dataclasses.replace(x.joint, parallel_spring=None)) for x in self.links
+            ]
         )
 
     def with_payload(

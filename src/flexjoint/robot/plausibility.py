@@ -79,12 +79,9 @@ def length_doubts(link: Link) -> Iterator[tuple[str, str]]:
     """Implausible offsets and centres of mass."""
     for what, vector in (("joint", link.joint.position), ("centre of mass", link.com)):
         if length(vector) > LENGTH:
-            yield (
-                "length",
-                (
-                    f"the {what} of link '{link.name:.200}' is {length(vector):.4g} m from its frame: lengths are in m; "
-                    "divide millimetres by 1000"
-                ),
+            yield "length", (
+                f"the {what} of link '{link.name:.200}' is {length(vector):.4g} m from its frame: lengths are in m; "
+                "divide millimetres by 1000"
             )
 
 
@@ -94,25 +91,19 @@ def body_doubts(link: Link) -> Iterator[tuple[str, str]]:
     moments = np.linalg.eigvalsh(link.inertia).tolist()
     radius = math.sqrt(max(moments[-1], 0.0) / link.mass)
     if radius > GYRATION:
-        yield (
-            "inertia",
-            (
-                f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg and a moment of inertia of {moments[-1]:.4g} "
-                f"kg m², as if its mass were {radius:.3g} m from its centre: inertias are in kg m²; multiply kg mm² by "
-                "1e-6, kg cm² by 1e-4"
-            ),
+        yield "inertia", (
+            f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg and a moment of inertia of {moments[-1]:.4g} "
+            f"kg m², as if its mass were {radius:.3g} m from its centre: inertias are in kg m²; multiply kg mm² by "
+            "1e-6, kg cm² by 1e-4"
         )
     axis = math.sqrt(5 * max(sum(moments) / 2 - moments[0], 0.0) / link.mass)
     volume = 4 / 3 * math.pi * axis * axis * axis
     density = link.mass / volume if volume else math.inf
     if density > DENSITY:
-        yield (
-            "mass",
-            (
-                f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg within {axis:.2g} m, by its moments of inertia "
-                f"of up to {moments[-1]:.4g} kg m²: denser than any metal ({density:.2g} kg/m³); masses are in kg and "
-                "central inertias in kg m²; pass allow_unphysical=True if they are meant so"
-            ),
+        yield "mass", (
+            f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg within {axis:.2g} m, by its moments of inertia "
+            f"of up to {moments[-1]:.4g} kg m²: denser than any metal ({density:.2g} kg/m³); masses are in kg and "
+            "central inertias in kg m²; pass allow_unphysical=True if they are meant so"
         )
 
 
@@ -124,12 +115,9 @@ def limit_doubts(joint: Joint) -> Iterator[tuple[str, str]]:
         value = getattr(joint.limits, key)
         if math.isfinite(value) and abs(value) > most and value == round(value):  # nobody writes whole rad
             unit = "rad/s" if key == "velocity" else "rad"
-            yield (
-                "limits",
-                (
-                    f"limits.{key} of joint '{joint.name:.200}' is {value:.4g} {unit}: if degrees are meant, write "
-                    f"{math.radians(value):.4g}, which is π/180 times it"
-                ),
+            yield "limits", (
+                f"limits.{key} of joint '{joint.name:.200}' is {value:.4g} {unit}: if degrees are meant, write "
+                f"{math.radians(value):.4g}, which is π/180 times it"
             )
 
 
@@ -144,35 +132,26 @@ def drive_doubts(joint: Joint, drive: Drive, most: float) -> Iterator[tuple[str,
         if not low <= drive.stiffness <= high:
             unit = joint.kind.unit("Nm/rad | N/m")
             instead = "use a RigidDrive for a joint that does not yield" if drive.stiffness > high else "check its unit"
-            yield (
-                "stiffness",
-                (
-                    f"the stiffness of joint '{joint.name:.200}' is {drive.stiffness:.4g} {unit}; those of robots lie "
-                    f"between {low:g} and {high:g} {unit}: {instead}"
-                ),
+            yield "stiffness", (
+                f"the stiffness of joint '{joint.name:.200}' is {drive.stiffness:.4g} {unit}; those of robots lie "
+                f"between {low:g} and {high:g} {unit}: {instead}"
             )
 
 
 def gear_doubts(joint: Joint, drive: ElasticDrive) -> Iterator[tuple[str, str]]:
     """A gap that is probably in degrees or arc minutes, and hysteresis that is softer than its torque needs."""
     if joint.kind.angular and drive.backlash > BACKLASH:
-        yield (
-            "backlash",
-            (
-                f"the backlash of joint '{joint.name:.200}' is {drive.backlash:.4g} rad: if degrees are meant, write "
-                f"{math.radians(drive.backlash):.4g}, which is π/180 times it; if arc minutes, "
-                f"{math.radians(drive.backlash / 60):.4g}"
-            ),
+        yield "backlash", (
+            f"the backlash of joint '{joint.name:.200}' is {drive.backlash:.4g} rad: if degrees are meant, write "
+            f"{math.radians(drive.backlash):.4g}, which is π/180 times it; if arc minutes, "
+            f"{math.radians(drive.backlash / 60):.4g}"
         )
     law = drive.hysteresis
     if law is not None and joint.kind.angular and law.torque > law.stiffness:
-        yield (
-            "hysteresis",
-            (
-                f"the hysteresis of joint '{joint.name:.200}' has a torque of {law.torque:.4g} Nm and a stiffness of "
-                f"{law.stiffness:.4g} Nm/rad, so it begins to slip at {law.torque / law.stiffness:.3g} rad; those of gears "
-                "do at 0.01 rad or less: check the unit of its stiffness, Nm/rad"
-            ),
+        yield "hysteresis", (
+            f"the hysteresis of joint '{joint.name:.200}' has a torque of {law.torque:.4g} Nm and a stiffness of "
+            f"{law.stiffness:.4g} Nm/rad, so it begins to slip at {law.torque / law.stiffness:.3g} rad; those of gears "
+            "do at 0.01 rad or less: check the unit of its stiffness, Nm/rad"
         )
 
 
@@ -183,30 +162,21 @@ def parallel_doubts(joint: Joint, parallel: ParallelSpring) -> Iterator[tuple[st
     if not isinstance(law, Spring):
         if law > high:
             unit = joint.kind.unit("Nm/rad | N/m")
-            yield (
-                "parallel stiffness",
-                (
-                    f"the stiffness of {who} is {law:.4g} {unit}; those of robots lie below {high:g} {unit}: check its "
-                    "unit"
-                ),
+            yield "parallel stiffness", (
+                f"the stiffness of {who} is {law:.4g} {unit}; those of robots lie below {high:g} {unit}: check its "
+                "unit"
             )
     else:
         for side, q in (("lower", joint.limits.lower), ("upper", joint.limits.upper)):
             if math.isfinite(q) and not math.isfinite(float(law.curve(rest - q).torque)):
-                yield (
-                    "parallel law",
-                    (
-                        f"{who} has no torque at the {side} limit {q:.4g}, where it is deflected by {rest - q:.4g}: its "
-                        "law ends before"
-                    ),
+                yield "parallel law", (
+                    f"{who} has no torque at the {side} limit {q:.4g}, where it is deflected by {rest - q:.4g}: its "
+                    "law ends before"
                 )
     if joint.kind.angular and abs(rest) > REST and rest == round(rest):  # nobody writes whole rad
-        yield (
-            "rest",
-            (
-                f"{who} rests at {rest:.4g} rad: if degrees are meant, write {math.radians(rest):.4g}, which is π/180 "
-                "times it"
-            ),
+        yield "rest", (
+            f"{who} rests at {rest:.4g} rad: if degrees are meant, write {math.radians(rest):.4g}, which is π/180 "
+            "times it"
         )
     if not joint.kind.angular and abs(rest) > LENGTH:
         yield "rest", f"{who} rests at {rest:.4g} m: lengths are in m; divide millimetres by 1000"
@@ -219,13 +189,10 @@ def friction_doubts(joint: Joint) -> Iterator[tuple[str, str]]:
     for what, law in laws:
         for side in law.sides:
             if side.static is not None and side.static > side.coulomb and side.stribeck_velocity < law.velocity:
-                yield (
-                    what,
-                    (
-                        f"the {what} of joint '{joint.name:.200}' falls from static = {side.static:.4g} over "
-                        f"{side.stribeck_velocity:.4g}, less than the velocity {law.velocity:.4g} over which it changes "
-                        "its sign, so it hardly reaches it: give a velocity below stribeck_velocity"
-                    ),
+                yield what, (
+                    f"the {what} of joint '{joint.name:.200}' falls from static = {side.static:.4g} over "
+                    f"{side.stribeck_velocity:.4g}, less than the velocity {law.velocity:.4g} over which it changes "
+                    "its sign, so it hardly reaches it: give a velocity below stribeck_velocity"
                 )
 
 
@@ -233,20 +200,14 @@ def motor_doubts(joint: Joint, motor: Motor, most: float) -> Iterator[tuple[str,
     """Implausible gear ratio, or a motor inertia above `most`."""
     low, high = GEAR_RATIO
     if joint.kind.angular and motor.gear_ratio is not None and not low <= abs(motor.gear_ratio) <= high:
-        yield (
-            "gear ratio",
-            (
-                f"the gear ratio of joint '{joint.name:.200}' is {motor.gear_ratio:.4g}: it is θ_rotor/θ, such as 100 "
-                "where the motor turns 100 times as fast as the joint"
-            ),
+        yield "gear ratio", (
+            f"the gear ratio of joint '{joint.name:.200}' is {motor.gear_ratio:.4g}: it is θ_rotor/θ, such as 100 "
+            "where the motor turns 100 times as fast as the joint"
         )
     if 0 < most < motor.inertia:
         unit = joint.kind.unit("kg m² | kg")
-        yield (
-            "motor inertia",
-            (
-                f"the motor inertia of joint '{joint.name:.200}' is {motor.inertia:.4g} {unit}, more than {REFLECTED:g} "
-                f"times that of all links together: motor_inertia is already reflected, η² I_axial, in {unit}; give "
-                "motor_axial_inertia and motor_gear_ratio if it is known on the rotor's side"
-            ),
+        yield "motor inertia", (
+            f"the motor inertia of joint '{joint.name:.200}' is {motor.inertia:.4g} {unit}, more than {REFLECTED:g} "
+            f"times that of all links together: motor_inertia is already reflected, η² I_axial, in {unit}; give "
+            "motor_axial_inertia and motor_gear_ratio if it is known on the rotor's side"
         )

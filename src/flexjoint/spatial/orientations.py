@@ -136,7 +136,9 @@ def rotation_vector(R: FloatArray) -> FloatArray:
     return vector * factor[..., None]
 
 
-def cosines_sines(angles: FloatArray, quarter_turn: float = QUARTER_TURN_TOLERANCE) -> tuple[FloatArray, FloatArray]:
+def cosines_sines(
+    angles: FloatArray, quarter_turn: float = QUARTER_TURN_TOLERANCE
+) -> tuple[FloatArray, FloatArray]:
     """Cosines and sines of angles in rad, exact within `quarter_turn` of a quarter turn."""
     angles = np.asarray(angles, dtype=float)
     quarters = np.rint(angles / (math.pi / 2))

@@ -70,7 +70,9 @@ def unit_vector(vector: FloatArray) -> FloatArray:
     return np.array([x / length, y / length, z / length])
 
 
-def rotation_rpy(roll: float, pitch: float, yaw: float, quarter_turn: float = QUARTER_TURN_TOLERANCE) -> FloatArray:
+def rotation_rpy(
+    roll: float, pitch: float, yaw: float, quarter_turn: float = QUARTER_TURN_TOLERANCE
+) -> FloatArray:
     """Rz(yaw) Ry(pitch) Rx(roll), (3, 3): the convention of URDF.  Angles in rad."""
     turns = rotation_z(yaw, quarter_turn), rotation_y(pitch, quarter_turn), rotation_x(roll, quarter_turn)
     return product(*turns)

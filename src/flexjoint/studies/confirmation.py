@@ -225,7 +225,10 @@ class Trials(NamedTuple):
     def run(self, rows: np.ndarray, factor: int) -> Trial:
         """Samples in these rows with a step that is shorter by a factor."""
         steps = max(round(self.study.ended.max() / self.study.step), 1)
-        parts = [self.batch(rows[part], factor) for part in slices(rows.size, batch_rows(self.study.robot, steps))]
+        parts = [
+            self.batch(rows[part], factor)
+            for part in slices(rows.size, batch_rows(self.study.robot, steps))
+        ]
         says, errors = zip(*parts)
         return Trial(np.concatenate(says), {name: np.concatenate([x[name] for x in errors]) for name in errors[0]})
 

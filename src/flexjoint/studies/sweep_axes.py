@@ -1,10 +1,10 @@
 """Axes of a sweep: what they may be called, their values, and the labels of values in a table.
 
-robot, controller, reference, duration     the arguments of `simulate`
-sensors, period, substeps, contact, ...    its options
-gains, gains.K_P                           all gains of the controller (number of gains, n), or one of them
-seed                                       of the noise
-link3.mass, *.drive.stiffness, payload     parameters of the robot, by path or pattern
+    robot, controller, reference, duration     the arguments of `simulate`
+    sensors, period, substeps, contact, ...    its options
+    gains, gains.K_P                           all gains of the controller (number of gains, n), or one of them
+    seed                                       of the noise
+    link3.mass, *.drive.stiffness, payload     parameters of the robot, by path or pattern
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def gains_of(controller: Any, points: list[dict[str, Any]]) -> FloatArray | None
             try:
                 part[...] = given
             except ValueError:
-                raise InputError(f"sweep: {axis} has shape {np.shape(point[axis])}; it must fit {part.shape}") from None
+                raise InputError(
+                    f"sweep: {axis} has shape {np.shape(point[axis])}; it must fit {part.shape}"
+                ) from None
     return found
 
 

@@ -60,6 +60,7 @@ class Result:
             k += layers or 1
         return shapes
 
+
     def arrays(self, value: Any) -> list[np.ndarray]:
         """The outputs of the Program in the value of a call, one array per layer of a stack."""
         results = [value] if self.type is None else list(value)
