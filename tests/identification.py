@@ -22,9 +22,11 @@ import numpy as np
 
 import flexjoint as fj
 from support.identification import (
+    NOISE,
     STEP,
     arm,
     bench,
+    logged,
     multisine,
     pulls,
     resonances_of_bench,
@@ -231,6 +233,56 @@ def prior_coverage(repetitions: int) -> None:
     check("priors: deviation of the stiffness over that without", f"{np.median(ratios):.2f}", np.median(ratios) < 1)
 
 
+def output_error_arms(repetitions: int) -> None:
+    """Output error on the LWR, whose least squares give no robot that can move, and on the Panda."""
+    inside, ratios = [], []
+    for name, (scale, middle) in ARMS.items():
+        true = arm(name)
+        own, times = [], []
+        for k in range(repetitions):
+            _, log = simulated(true, multisine(scale * AMPLITUDE, 3, 20.0, middle), 300 + k, 0.1)
+            before = fj.identification.identify(rough(true), log)
+            began = time.process_time()
+            found = fj.identification.identify(rough(true), log, method="output_error")
+            times.append(time.process_time() - began)
+            own += [abs(x) < 2 for x in pulls(found, true).values()]
+            names = [f"{x.name}.drive.stiffness" for x in true.joints]
+            ratios += [found[x].deviation / before[x].deviation for x in names]
+            check(f"output error, {name}, log {k}: converged", f"{found.fit.converged}", found.fit.converged)
+            if name == "kuka_lwr":
+                K = found["joint7.drive.stiffness"]
+                check("output error, LWR joint 7 without payload", K.verdict, K.verdict == "unknown")
+        inside += own
+        print(f"      {name}: errors within two deviations {100 * np.mean(own):.1f} %")
+        what = f"output error, {name}, 20 s: processor time, first (with compiling), best"
+        check(what, f"{times[0]:.1f} s, {min(times):.1f} s", min(times) < 60)
+    share = float(np.mean(inside))
+    what = f"output error, arms, {2 * repetitions} logs: errors within two deviations"
+    check(what, f"{100 * share:.1f} %", 0.93 <= share <= 0.975)
+    what = "output error, arms: deviation of stiffness over that of least squares, median, greatest"
+    check(what, f"{np.median(ratios):.2f}, {max(ratios):.2f}", np.median(ratios) < 1)
+
+
+def closed_loop_coverage(repetitions: int) -> None:
+    """Pooled errors of logs without torque, of a controller that is known and runs twice as often as the logger."""
+    motion, law, period = multisine(0.8, 0, 20.0, count=30), stiff_pd(bench()), 5e-4
+    seen = fj.simulation.Sensors(STEP, STEP, NOISE * STEP, NOISE * STEP, velocities="differenced", delay=1)
+    many = {"row": np.arange(repetitions), "seed": 2031}
+    run = fj.simulate(bench(), law, motion, period=period, substeps=2, sensors=seen, check=False, **many)
+    loop = fj.identification.ControlLoop(law, motion, period, seen)
+    inside, times = [], []
+    for k in range(repetitions):
+        log = logged(bench(), run.t[::2], *(x[k, ::2] for x in (run.q, run.theta, run.tau)), [2031, k], 0.0)
+        began = time.process_time()
+        found = fj.identification.identify(rough_bench(), replace(log, tau=None), loop=loop, method="output_error")
+        times.append(time.process_time() - began)
+        inside += [abs(x) < 2 for x in pulls(found, bench()).values()]
+    share = float(np.mean(inside))
+    what = f"known controller, no torque, {repetitions} logs: errors within two deviations"
+    check(what, f"{100 * share:.1f} %", 0.93 <= share)
+    check("known controller: processor time, with compiling, and best", f"{times[0]:.1f} s, {min(times):.1f} s", True)
+
+
 def law_coverage(repetitions: int) -> None:
     """Pooled errors of springs that are not linear and of friction by direction."""
     law = fj.drives.Friction(
@@ -289,7 +341,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--arms", type=int, default=10)
     parser.add_argument("--models", type=int, default=40)
-    parser.add_argument("--only", default="bench,slow,resonances,cure,mujoco,kuka_lwr,panda,output_error,priors,laws,gears")
+    parser.add_argument("--only", default="", help="parts, such as bench,slow; default all")
     given = parser.parse_args()
     os.environ["FLEXJOINT_CACHE"] = tempfile.mkdtemp(prefix="flexjoint-identification-")
     parts = {
@@ -301,10 +353,12 @@ def main() -> int:
         **{name: (lambda name=name: arm_accuracy(name, given.arms)) for name in ARMS},
         "output_error": lambda: output_error_coverage(given.models),
         "priors": lambda: prior_coverage(given.repetitions // 2),
+        "output_error_arms": lambda: output_error_arms(max(1, given.arms // 3)),
+        "closed_loop": lambda: closed_loop_coverage(given.models),
         "laws": lambda: law_coverage(given.models),
         "gears": lambda: gear_reports(given.models),
     }
-    for name in given.only.split(","):
+    for name in given.only.split(",") if given.only else parts:
         parts[name]()
     return 1 if FAILED else 0
 

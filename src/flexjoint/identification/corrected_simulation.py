@@ -167,19 +167,20 @@ class CorrectedSimulation:
         fastest = float(turns[turns < SEEN].max(initial=STEP))
         return self.recording.period * STEP / fastest
 
-    def torque(self, k: int, start: float, h: float, delay: float, rows: slice) -> Torque:
-        """Motor torque from `start` to `start` + h s after sample k, as seen by positions that come `delay` s later.
+    def torque(self, k: int, j: int, count: int, delay: float, rows: slice) -> Torque:
+        """Motor torque in step j of `count` steps from sample k to the next, as seen by positions that come late.
 
         Where the torque jumps or bends within, the line with the same mean and the same moment stands for it.
         """
         assert self.recording.tau is not None
         tau, period = self.recording.tau, self.recording.period
-        whole = math.floor(delay / period)
+        h = period / count
+        start, whole = j * h, math.floor(delay / period)
         bend = delay - whole * period  # when the torque of sample k − whole arrives
         u = min(max((bend - start) / h, 0.0), 1.0)  # share of the step before that
         places = self.starts[rows] + k - whole
         before, now, after = (tau[np.clip(places + j, 0, len(tau) - 1)] for j in (-1, 0, 1))
-        inside = float(0 <= bend - start < h)
+        inside = float(j == min(int(bend / h), count - 1))
         if self.held:
             jump = before - now
             mean, slope = now + u * jump, -6 * u * (1 - u) * jump
@@ -202,7 +203,7 @@ class CorrectedSimulation:
         place, n = self.model.unknowns.at(-1, "delay"), self.model.robot.n
         steps: list[GaussStep] = []
         for j in range(count):
-            tau, by_delay = self.torque(k, j * period / count, period / count, delay, rows).at_nodes
+            tau, by_delay = self.torque(k, j, count, delay, rows).at_nodes
 
             def inputs(found: Slopes, by_delay: FloatArray = by_delay) -> FloatArray:
                 if by_torques:

@@ -31,7 +31,7 @@ from .simulation_model import SimulationModel
 
 ROUNDS = 3  # of new gains
 NEAR = 3.0  # deviations of the least squares: closer values have the same gains
-MOST_STEPS = 12  # per round
+MOST_STEPS = 8  # per round
 CONVERGED = 0.1  # of a standard deviation; the estimate is a Gauss-Newton step further
 FIRST_RADIUS, GREATEST_RADIUS = 10.0, 1e3  # deviations of the least squares
 WRONG = 1.5  # mean square of whitened residuals above which the model is called wrong
@@ -108,7 +108,7 @@ def output_error(
     ]
     noises = [noise(x, start, k * len(start.white) // len(parts)) for k, x in enumerate(simulations)]
     scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
-    possible = PossibleValues(simulations)
+    possible = PossibleValues(simulations, scale)
     values, steps = possible(start.values, start.covariance), 0
     with activity(f"simulating {robot.name}"):
         for _ in range(ROUNDS):

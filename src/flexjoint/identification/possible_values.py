@@ -28,6 +28,7 @@ from .least_squares import inverted
 
 LEAST = 1e-3  # of its prior: the least stiffness and inertia of a motor
 SIGNED = ("stiffness", "inertia", "damping")  # kinds of parameters that are not negative
+DAMPED = 0.1
 POSES = 50  # of each recording at which mass matrices are looked at
 MARGIN = 0.1  # least eigenvalue of the mass matrix over that of the robot file
 WEIGHTS = 10.0 ** np.arange(-6.0, 12.5, 0.5)  # λ
@@ -39,9 +40,11 @@ class PossibleValues:
 
     Args:
         simulations: Of all recordings.
+        deviations: Of the parameters, from the least squares.
     """
 
     simulations: Sequence[CorrectedSimulation]
+    deviations: FloatArray
 
     def __call__(self, values: FloatArray, covariance: FloatArray) -> FloatArray:
         """The nearest values.
@@ -99,9 +102,19 @@ class PossibleValues:
 
     @cached_property
     def _least(self) -> FloatArray:
-        """Least value of each parameter."""
-        parameters = self.simulations[0].model.unknowns.parameters
-        return np.array([LEAST * max(x.prior, 0.0) if x.kind in SIGNED else -np.inf for x in parameters])
+        """Least value of each parameter.
+
+        A mode without damping would ring through a whole segment, so damping that the log does not show is that of
+        DAMPED of the critical one, 2 √(K J).
+        """
+        what = self.simulations[0].model.unknowns
+        found = np.array([LEAST * max(x.prior, 0.0) if x.kind in SIGNED else -np.inf for x in what.parameters])
+        inertia = np.min(self._sizes, axis=0) ** 2
+        for k, x in enumerate(what.parameters):
+            if x.kind == "damping":
+                K = what.parameters[what.place(x.joint, "stiffness")].prior
+                found[k] = min(2 * self.deviations[k], DAMPED * 2 * np.sqrt(K * inertia[x.joint]))
+        return found
 
 
 def moved(values: FloatArray, covariance: FloatArray, places: NDArray[np.int64], wanted: FloatArray) -> FloatArray:
