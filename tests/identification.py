@@ -125,7 +125,8 @@ def payload_cure() -> None:
 
 def mujoco_arm() -> None:
     """A Panda in MuJoCo with its dry friction, at 1000, 500 and 250 Hz: the run with which thresholds were chosen."""
-    from support.mujoco_logs import Plant, mujoco_run
+    from support.mujoco_logs import Plant
+    from support.recorded_runs import recorded_run
 
     drives = []
     for i, joint in enumerate(fj.load("panda").joints):
@@ -139,7 +140,7 @@ def mujoco_arm() -> None:
     gains = np.array([3 * B * (2 * np.pi * 6) ** 2 + 60.0, 2 * B * 2 * np.pi * 6 + 5.0])
     plant = Plant.of_robot(true, Path(tempfile.mkdtemp()) / "panda.xml", timestep=1e-4)
     motion = multisine(scale * AMPLITUDE, 3, 30.0, middle)
-    run = mujoco_run(plant, true, motion, gains, seed=1, torque_noise=0.1)
+    run = recorded_run(plant, true, motion, gains, seed=1, torque_noise=0.1)
     for k in (1, 2, 4):
         found = fj.identification.identify(rough(true), decimated(run.log, k))
         trusted = {x.name for x in found.estimates if x.verdict != "unknown" and x.kind != "delay"}
