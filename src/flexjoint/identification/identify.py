@@ -22,7 +22,6 @@ from .model_search import ModelSearch
 from .output_error import output_error
 from .parameters import FRICTIONS, LINKS, check_robot
 from .preparation import as_logs, check_choice, check_columns, check_contents, prepared
-from .residuals import residual_tests
 from .result import Identification
 from .spring_shapes import LAWS
 
@@ -115,7 +114,7 @@ def identify(
     found = search.run(friction, spring, given, {x.joint for x in worn} | circular, notes)
     what, parts, held = found.equations[0].unknowns, [x.recording for x in found.equations], found.equations[0].held
     result = found.fit
-    tests = residual_tests(result.channels)
+    tests = found.tests
     if method == "output_error":
         simulated = output_error(robot, parts, what, result, held, delay or 0.0)
         result = replace(result, **simulated.of_fit)

@@ -25,7 +25,17 @@ from .laws import first_laws, first_springs, with_cubic, with_directions
 from .least_squares import MOST_ITERATIONS, Fit, fit
 from .parameters import Unknowns, unknowns
 from .recordings import Recording
-from .residuals import STICTION, STRIBECK, Score, residual_tests, scores
+from .residuals import (
+    PROBABILITY,
+    REVERSALS,
+    STICTION,
+    STRIBECK,
+    ResidualTest,
+    Score,
+    residual_tests,
+    reversal_tests,
+    scores,
+)
 from .sample_weights import without_reversals
 from .signals import Signals
 
@@ -35,6 +45,8 @@ STUCK, DOUBTFUL = 4.0, 0.01  # score of stiction, probability of a motor's misfi
 ASKING = 3.0  # deviations of a score from which static friction is estimated: it may be weak in slow logs
 COMPARED = ("stiffness", "inertia", "viscous", "coulomb")  # of fits with and without reversals
 DIFFERENT, LEAST = 4.0, 0.25  # deviations of their difference, whose variance is at least so much of the second one's
+STRONGER = 1.5  # power of a motor's residual near reversals over that elsewhere; right models reach 1.26 in 60 s
+SLOWEST = (0.3, 0.15)  # of the rms speed: below, reversals are left out; the second if the first leaves too little
 ROUGH = 7  # iterations that show which joints need static friction
 
 
@@ -108,22 +120,23 @@ class ModelSearch:
     def without_reversals(self, found: Found, notes: list[str]) -> Found:
         """The fit without the reversals of motors whose friction there is none of the laws.
 
-        A law that is right gives the same estimates with and without reversals (Hausman's test).
+        A law that is right leaves residuals that are no stronger near reversals than elsewhere, and gives the same
+        estimates with and without reversals (Hausman's test).
         """
         joints = doubtful_joints(found)
-        windows = [without_reversals(x, joints) for x in self.measured]
-        if not joints or any(x is None for x in windows):
+        windows = self.reversal_windows(joints)
+        if not joints or windows is None:
             return found
         kept = self.measured, self.smooth
         self.measured, self.smooth = (
-            [x.windowed(w) for x, w in zip(signals, windows) if w is not None] for signals in kept
+            [x.windowed(w) for x, w in zip(signals, windows)] for signals in kept
         )
         laws = first_laws(self.robot, "auto")
         other = self.fitted(laws, iterations=ROUGH)
         laws = asked_laws(other, laws)
         other = self.widened(self.fitted(laws, other), laws)
-        wrong = {i for i in joints if differs(found, other, i)}
-        if not wrong:
+        wrong = {i for i in joints if i in found.wrong_at_reversals or differs(found, other, i)}
+        if not wrong or not np.all(np.isfinite(other.fit.values)):
             self.measured, self.smooth = kept
             return found
         self.slow_left_out = frozenset(joints)
@@ -132,6 +145,15 @@ class ModelSearch:
             "laws, such as stiction: slow samples do not count there"
         )
         return other
+
+    def reversal_windows(self, joints: Set[int]) -> list[FloatArray] | None:
+        """Windows of all recordings without the reversals of these joints; None if too little would stay."""
+        for share in SLOWEST:
+            found = [without_reversals(x, joints, share) for x in self.measured]
+            whole = [x for x in found if x is not None]
+            if len(whole) == len(found):
+                return whole
+        return None
 
     def fitted(self, laws: tuple[str, ...], before: Found | None = None, iterations: int = MOST_ITERATIONS) -> Found:
         """A fit with these friction laws, and the equations along the measured motion.
@@ -164,6 +186,17 @@ class Found:
         """What the residuals ask for."""
         return scores(self.equations, self.fit)
 
+    @cached_property
+    def tests(self) -> list[ResidualTest]:
+        """Tests of the residuals."""
+        return residual_tests(self.fit.channels) + reversal_tests(self.equations, self.fit)
+
+    @property
+    def wrong_at_reversals(self) -> set[int]:
+        """Joints whose residuals are stronger near reversals."""
+        tests = [x for x in self.tests if x.equation == REVERSALS and x.misfit > STRONGER]
+        return {x.joint for x in tests if x.probability < PROBABILITY}
+
     def carried(self, what: Unknowns) -> FloatArray:
         """Values for other parameters: those of the same name stay."""
         known = dict(zip([x.name for x in self.equations[0].unknowns.parameters], self.fit.values))
@@ -187,8 +220,8 @@ def asked_laws(found: Found, laws: tuple[str, ...]) -> tuple[str, ...]:
 def doubtful_joints(found: Found) -> set[int]:
     """Joints whose friction seems to depend on more than the velocity, or whose motor the model explains badly."""
     stuck = {x.joint for x in found.scores if x.what.startswith(STICTION) and abs(x.deviations) > STUCK}
-    tests = residual_tests(found.fit.channels)
-    return stuck | {x.joint for x in tests if x.equation in ("motor", "rigid") and x.probability < DOUBTFUL}
+    badly = {x.joint for x in found.tests if x.equation in ("motor", "rigid") and x.probability < DOUBTFUL}
+    return found.wrong_at_reversals | stuck | badly
 
 
 def differs(found: Found, other: Found, i: int) -> bool:

@@ -87,15 +87,26 @@ def smooth_windows(kept: NDArray[np.bool_], period: float, bandwidth: float) -> 
     width = 2 * int(0.5 / (bandwidth * period)) + 1
     shape = np.hanning(width + 2)[1:-1]
     inner = minimum_filter1d(kept.astype(float), width, axis=0, mode="nearest")
-    return np.asarray(convolve1d(inner, shape / shape.sum(), axis=0, mode="nearest"))
+    found = np.asarray(convolve1d(inner, shape / shape.sum(), axis=0, mode="nearest"))
+    return np.where(found > 1 - 1e-9, 1.0, found)  # rounding; `Recording.whole` asks for ones
 
 
-def without_reversals(signals: Signals, joints: Collection[int]) -> FloatArray | None:
-    """Windows of a recording that are zero where the motors of these joints are slow; None if too little would stay."""
+def slow_samples(v: FloatArray, share: float = SLOW) -> NDArray[np.bool_]:
+    """Whether motors are slow, near a reversal: velocities (m, ...) below a share of their root mean square."""
+    return np.asarray(np.abs(v) < share * np.sqrt(np.mean(v * v, axis=0)))
+
+
+def without_reversals(signals: Signals, joints: Collection[int], share: float = SLOW) -> FloatArray | None:
+    """Windows of a recording that are zero where the motors of these joints are slow; None if too little would stay.
+
+    Args:
+        signals: Of the recording.
+        joints: Whose reversals are left out.
+        share: Of the rms speed, below which a motor is slow; by default 0.3.
+    """
     recording: Recording = signals.recording
-    v = signals.motor[1]
-    slow = np.abs(v) < SLOW * np.sqrt(np.mean(v * v, axis=0))
-    slow[:, [i for i in range(v.shape[1]) if i not in joints]] = False
+    slow = slow_samples(signals.motor[1], share)
+    slow[:, [i for i in range(slow.shape[1]) if i not in joints]] = False
     found = smooth_windows(~slow, recording.period, recording.bandwidth)
     if recording.windows is not None:
         found = found * recording.windows
