@@ -119,7 +119,7 @@ def identify(
         simulated = output_error(robot, parts, what, result, held, delay or 0.0)
         result = replace(result, **simulated.of_fit)
         notes += simulated.notes
-    covariance = inflated(what, result, tests)
+    covariance = inflated(what, result, tests, found.disagreement)
     values, spread = natural(what, result.values, covariance)
     estimates = [
         Estimate(

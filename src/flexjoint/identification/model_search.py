@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +47,9 @@ COMPARED = ("stiffness", "inertia", "viscous", "coulomb")  # of fits with and wi
 DIFFERENT, LEAST = 4.0, 0.25  # deviations of their difference, whose variance is at least so much of the second one's
 STRONGER = 1.5  # power of a motor's residual near reversals over that elsewhere; right models reach 1.26 in 60 s
 SLOWEST = (0.3, 0.15)  # of the rms speed: below, reversals are left out; the second if the first leaves too little
+FASTER = (0.5, 0.3)  # the same of a second fit, which shows how much estimates depend on this speed
+COMPARISON = 5  # iterations of that fit
+SURE = 2.0  # deviations of a difference of two fits from which noise does not explain it
 ROUGH = 7  # iterations that show which joints need static friction
 
 
@@ -121,16 +124,13 @@ class ModelSearch:
         """The fit without the reversals of motors whose friction there is none of the laws.
 
         A law that is right leaves residuals that are no stronger near reversals than elsewhere, and gives the same
-        estimates with and without reversals (Hausman's test).
+        estimates with and without reversals (Hausman's test).  Where it is wrong, estimates still depend on the speed
+        below which samples are left out: differences that noise does not explain are part of the deviations.
         """
-        joints = doubtful_joints(found)
-        windows = self.reversal_windows(joints)
-        if not joints or windows is None:
-            return found
         kept = self.measured, self.smooth
-        self.measured, self.smooth = (
-            [x.windowed(w) for x, w in zip(signals, windows)] for signals in kept
-        )
+        joints = self.leave_out(doubtful_joints(found), SLOWEST)
+        if not joints:
+            return found
         laws = first_laws(self.robot, "auto")
         other = self.fitted(laws, iterations=ROUGH)
         laws = asked_laws(other, laws)
@@ -138,22 +138,24 @@ class ModelSearch:
         wrong = {i for i in joints if i in found.wrong_at_reversals or differs(found, other, i)}
         if not wrong or not np.all(np.isfinite(other.fit.values)):
             self.measured, self.smooth = kept
-            return found
+            return replace(found, disagreement=disagreement(found, other))
         self.slow_left_out = frozenset(joints)
         notes.append(
             f"friction near reversals of {listed(self.robot.joints[i].name for i in sorted(wrong))} is none of the "
             "laws, such as stiction: slow samples do not count there"
         )
-        return other
+        self.measured, self.smooth = kept
+        self.leave_out(joints, FASTER)
+        faster = self.fitted(other.equations[0].unknowns.friction, other, iterations=COMPARISON)
+        return replace(other, disagreement=disagreement(other, faster))
 
-    def reversal_windows(self, joints: Set[int]) -> list[FloatArray] | None:
-        """Windows of all recordings without the reversals of these joints; None if too little would stay."""
-        for share in SLOWEST:
-            found = [without_reversals(x, joints, share) for x in self.measured]
-            whole = [x for x in found if x is not None]
-            if len(whole) == len(found):
-                return whole
-        return None
+    def leave_out(self, joints: Set[int], shares: Sequence[float]) -> set[int]:
+        """Give slow samples of these joints no weight; the joints of which enough other samples stay."""
+        windows, found = without_reversals(self.measured, joints, shares)
+        self.measured, self.smooth = (
+            [x.windowed(w) for x, w in zip(signals, windows)] for signals in (self.measured, self.smooth)
+        )
+        return found
 
     def fitted(self, laws: tuple[str, ...], before: Found | None = None, iterations: int = MOST_ITERATIONS) -> Found:
         """A fit with these friction laws, and the equations along the measured motion.
@@ -176,10 +178,17 @@ class ModelSearch:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A fit, and the equations along the measured motion."""
+    """A fit, and the equations along the measured motion.
+
+    Args:
+        fit: The fit.
+        equations: Of each recording.
+        disagreement: By how much other fits that should agree differ, beyond noise, per parameter.
+    """
 
     fit: Fit
     equations: list[Equations]
+    disagreement: FloatArray | float = 0.0
 
     @cached_property
     def scores(self) -> list[Score]:
@@ -221,7 +230,22 @@ def doubtful_joints(found: Found) -> set[int]:
     """Joints whose friction seems to depend on more than the velocity, or whose motor the model explains badly."""
     stuck = {x.joint for x in found.scores if x.what.startswith(STICTION) and abs(x.deviations) > STUCK}
     badly = {x.joint for x in found.tests if x.equation in ("motor", "rigid") and x.probability < DOUBTFUL}
-    return found.wrong_at_reversals | stuck | badly
+    if found.wrong_at_reversals:  # errors of one joint hide in the residuals those of others, which are built alike
+        return {i for i, law in enumerate(found.equations[0].unknowns.friction) if law != "viscous"}
+    return stuck | badly
+
+
+def disagreement(found: Found, other: Found) -> FloatArray:
+    """Differences of two fits of the same log, the second one with fewer samples, that noise does not explain."""
+    places = {x.name: k for k, x in enumerate(other.equations[0].unknowns.parameters)}
+    difference = np.zeros(len(found.fit.values))
+    for k, x in enumerate(found.equations[0].unknowns.parameters):
+        if (j := places.get(x.name)) is not None and not x.kind.startswith("log"):
+            variance = other.fit.covariance[j, j]
+            spread = SURE**2 * max(variance - found.fit.covariance[k, k], LEAST * variance)
+            d = other.fit.values[j] - found.fit.values[k]
+            difference[k] = math.copysign(math.sqrt(max(d * d - spread, 0.0)), d)
+    return np.where(np.isfinite(difference), difference, 0.0)
 
 
 def differs(found: Found, other: Found, i: int) -> bool:
