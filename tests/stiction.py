@@ -78,7 +78,9 @@ def bench_motion(rng, duration):
     """A multisine whose amplitudes fall with the frequency, or one of many equal amplitudes."""
     size = rng.uniform(0.5, 1.0)
     if rng.uniform() < 0.6:
-        return multisine(size, rng.integers(1 << 30), duration, lowest=rng.uniform(0.07, 0.15), count=rng.integers(15, 40))
+        return multisine(
+            size, rng.integers(1 << 30), duration, lowest=rng.uniform(0.07, 0.15), count=rng.integers(15, 40)
+        )
     f = np.arange(1, int(duration * rng.uniform(0.6, 1.6)))[:, None] / duration
     phase = rng.uniform(0, 2 * np.pi, f.shape)
     return fj.trajectory.Sinusoid(np.full(f.shape, 0.4 * size / np.sqrt(len(f))), f, phase, duration=duration)

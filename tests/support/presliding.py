@@ -22,9 +22,7 @@ class PreslidingBench:
         bristles, damping: σ₀ in Nm/rad and σ₁ in Nm s/rad.
     """
 
-    def __init__(
-        self, K, D, B, viscous, coulomb, static=None, stribeck=0.1, bristles=5e3, damping=0.0
-    ):
+    def __init__(self, K, D, B, viscous, coulomb, static=None, stribeck=0.1, bristles=5e3, damping=0.0):
         self.K, self.D, self.B, self.viscous, self.coulomb = K, D, B, viscous, coulomb
         self.rise, self.stribeck = (coulomb if static is None else static) - coulomb, stribeck
         self.bristles, self.damping = bristles, damping
@@ -46,9 +44,7 @@ class PreslidingBench:
         for _ in range(steps):
             a, b = self.accelerations(q, theta, v, w, z, tau)
             middle = v + 0.5 * h * a, w + 0.5 * h * b
-            a, b = self.accelerations(
-                q + 0.5 * h * v, theta + 0.5 * h * w, *middle, self.bent(z, w, 0.5 * h), tau
-            )
+            a, b = self.accelerations(q + 0.5 * h * v, theta + 0.5 * h * w, *middle, self.bent(z, w, 0.5 * h), tau)
             q, theta, z = q + h * middle[0], theta + h * middle[1], self.bent(z, middle[1], h)
             v, w = v + h * a, w + h * b
         self.state = q, theta, v, w, z

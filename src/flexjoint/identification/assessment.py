@@ -29,7 +29,7 @@ def inflated(
         disagreement: By how much fits that should agree differ, beyond noise, per parameter; by default 0.
     """
     worst = {
-        i: max([x.misfit for x in tests if x.joint == i and x.probability < 0.01], default=1.0)
+        i: max([x.misfit for x in tests if x.joint == i and x.significant], default=1.0)
         for i in {x.joint for x in tests}
     }
     overall = max(1.0, float(np.mean([*worst.values(), 1.0])))

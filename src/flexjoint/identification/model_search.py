@@ -26,7 +26,6 @@ from .least_squares import MOST_ITERATIONS, Fit, fit
 from .parameters import Unknowns, unknowns
 from .recordings import Recording
 from .residuals import (
-    PROBABILITY,
     REVERSALS,
     STICTION,
     STRIBECK,
@@ -45,7 +44,6 @@ STUCK, DOUBTFUL = 4.0, 0.01  # score of stiction, probability of a motor's misfi
 ASKING = 3.0  # deviations of a score from which static friction is estimated: it may be weak in slow logs
 COMPARED = ("stiffness", "inertia", "viscous", "coulomb")  # of fits with and without reversals
 DIFFERENT, LEAST = 4.0, 0.25  # deviations of their difference, whose variance is at least so much of the second one's
-STRONGER = 1.5  # power of a motor's residual near reversals over that elsewhere; right models reach 1.26 in 60 s
 SLOWEST = (0.3, 0.15)  # of the rms speed: below, reversals are left out; the second if the first leaves too little
 FASTER = (0.5, 0.3)  # the same of a second fit, which shows how much estimates depend on this speed
 COMPARISON = 5  # iterations of that fit
@@ -131,6 +129,7 @@ class ModelSearch:
         joints = self.leave_out(doubtful_joints(found), SLOWEST)
         if not joints:
             return found
+        self.straight = frozenset(range(self.robot.n))  # friction of motors tells nothing about springs
         laws = first_laws(self.robot, "auto")
         other = self.fitted(laws, iterations=ROUGH)
         laws = asked_laws(other, laws)
@@ -203,8 +202,7 @@ class Found:
     @property
     def wrong_at_reversals(self) -> set[int]:
         """Joints whose residuals are stronger near reversals."""
-        tests = [x for x in self.tests if x.equation == REVERSALS and x.misfit > STRONGER]
-        return {x.joint for x in tests if x.probability < PROBABILITY}
+        return {x.joint for x in self.tests if x.equation == REVERSALS and x.significant}
 
     def carried(self, what: Unknowns) -> FloatArray:
         """Values for other parameters: those of the same name stay."""

@@ -24,6 +24,8 @@ from .sample_weights import slow_samples
 
 MISFIT = 2.0  # above, with such a probability, a model is called wrong
 PROBABILITY = 1e-4
+SIGNIFICANT = 0.01  # probability from which deviations grow with the misfit
+STRONGER = 1.5  # power near reversals over that elsewhere that counts; right models reach 1.26 in 60 s
 FEWEST = 4.0  # degrees of freedom of the residual near reversals
 REVERSALS = "reversals"
 STRIBECK = "Stribeck friction"
@@ -55,6 +57,13 @@ class ResidualTest:
     def passed(self) -> bool:
         """Whether the residual looks like noise."""
         return self.misfit < MISFIT or self.probability > PROBABILITY
+
+    @property
+    def significant(self) -> bool:
+        """Whether deviations grow with the misfit."""
+        if self.equation == REVERSALS:
+            return self.misfit > STRONGER and self.probability < PROBABILITY
+        return self.probability < SIGNIFICANT
 
     @property
     def finding(self) -> str:

@@ -106,9 +106,7 @@ def without_reversals(
         joints: Whose reversals are left out, as far as enough samples stay.
         shares: Of the rms speed, below which a motor is slow: the first with which enough samples stay is taken.
     """
-    found = [
-        np.ones_like(x.motor[1]) if x.recording.windows is None else x.recording.windows.copy() for x in signals
-    ]
+    found = [np.ones_like(x.motor[1]) if x.recording.windows is None else x.recording.windows.copy() for x in signals]
     done: set[int] = set()
     for share in shares:
         windows = [

@@ -48,9 +48,7 @@ def summary(found: Identification) -> list[str]:
         *found.doubts,
     ]
     names = [joint.name for joint in found.prior.joints]
-    lines += [
-        f"wrong model at {names[x.joint]}: {x.finding}" for x in found.failed
-    ]
+    lines += [f"wrong model at {names[x.joint]}: {x.finding}" for x in found.failed]
     lines += [
         f"the residuals of {names[x.joint]} ask for {x.what} ({abs(x.deviations):.1f} deviations)"
         for x in found.scores
