@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 
-LONGEST_STEP = 5e-5  # s
-
 
 class PreslidingBench:
     """The bench of `identification.py`: a motor, a spring and an arm under gravity.
@@ -20,12 +18,13 @@ class PreslidingBench:
         viscous, coulomb: σ₂ and F_c.
         static, stribeck: F_s and v_s; by default F_c: no Stribeck effect, Dahl's friction if σ₁ is 0.
         bristles, damping: σ₀ in Nm/rad and σ₁ in Nm s/rad.
+        step: Longest step of the integration, s.
     """
 
-    def __init__(self, K, D, B, viscous, coulomb, static=None, stribeck=0.1, bristles=5e3, damping=0.0):
+    def __init__(self, K, D, B, viscous, coulomb, static=None, stribeck=0.1, bristles=5e3, damping=0.0, step=5e-5):
         self.K, self.D, self.B, self.viscous, self.coulomb = K, D, B, viscous, coulomb
         self.rise, self.stribeck = (coulomb if static is None else static) - coulomb, stribeck
-        self.bristles, self.damping = bristles, damping
+        self.bristles, self.damping, self.step = bristles, damping, step
         self.J, self.weight = 0.02 + 2 * (0.25**2 + 0.02**2), (2 * 9.81 * 0.25, 2 * 9.81 * 0.02)
 
     def place(self, q, theta):
@@ -38,7 +37,7 @@ class PreslidingBench:
 
     def advance(self, tau, period):
         """Hold a torque for a period."""
-        steps = math.ceil(period / LONGEST_STEP - 1e-9)
+        steps = math.ceil(period / self.step - 1e-9)
         h, tau = period / steps, float(tau[0])
         q, theta, v, w, z = self.state
         for _ in range(steps):

@@ -26,6 +26,7 @@ from .least_squares import MOST_ITERATIONS, Fit, fit
 from .parameters import Unknowns, unknowns
 from .recordings import Recording
 from .residuals import (
+    PROBABILITY,
     REVERSALS,
     STICTION,
     STRIBECK,
@@ -202,7 +203,8 @@ class Found:
     @property
     def wrong_at_reversals(self) -> set[int]:
         """Joints whose residuals are stronger near reversals."""
-        return {x.joint for x in self.tests if x.equation == REVERSALS and x.significant}
+        tests = [x for x in self.tests if x.equation == REVERSALS and x.significant]
+        return {x.joint for x in tests if x.probability < PROBABILITY}
 
     def carried(self, what: Unknowns) -> FloatArray:
         """Values for other parameters: those of the same name stay."""

@@ -61,9 +61,7 @@ class ResidualTest:
     @property
     def significant(self) -> bool:
         """Whether deviations grow with the misfit."""
-        if self.equation == REVERSALS:
-            return self.misfit > STRONGER and self.probability < PROBABILITY
-        return self.probability < SIGNIFICANT
+        return self.probability < SIGNIFICANT and (self.equation != REVERSALS or self.misfit > STRONGER)
 
     @property
     def finding(self) -> str:
