@@ -25,7 +25,7 @@ from support.mujoco_logs import Plant
 from support.presliding import PreslidingBench
 from support.recorded_runs import recorded_run
 
-SETS = {"tuning": 1, "unseen": 2}
+SETS = {"tuning": 1, "unseen": 2, "fresh": 3}
 NOT_COUNTED = ("delay", "log_velocity", "log_stribeck")  # MuJoCo's step shifts torques; laws without such velocities
 AMPLITUDE = np.array([0.8, 0.7, 0.8, 0.7, 1.0, 1.0, 1.2])
 ARMS = {"kuka_lwr": (0.12, np.zeros(7)), "panda": (0.35, np.array([0, 0, 0, -1.5, 0, 1.8, 0]))}

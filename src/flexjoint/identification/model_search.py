@@ -48,6 +48,7 @@ DIFFERENT, LEAST = 4.0, 0.25  # deviations of their difference, whose variance i
 SLOWEST = (0.3, 0.15)  # of the rms speed: below, reversals are left out; the second if the first leaves too little
 FASTER = (0.5, 0.3)  # the same of a second fit, which shows how much estimates depend on this speed
 COMPARISON = 5  # iterations of that fit
+KNOWN = 3.0  # deviations of a stiffness from zero
 SURE = 2.0  # deviations of a difference of two fits from which noise does not explain it
 ROUGH = 7  # iterations that show which joints need static friction
 
@@ -127,27 +128,32 @@ class ModelSearch:
         below which samples are left out: differences that noise does not explain are part of the deviations.
         """
         kept = self.measured, self.smooth
-        joints = self.leave_out(doubtful_joints(found), SLOWEST)
-        if not joints:
-            return found
         self.straight = frozenset(range(self.robot.n))  # friction of motors tells nothing about springs
-        laws = first_laws(self.robot, "auto")
-        other = self.fitted(laws, iterations=ROUGH)
-        laws = asked_laws(other, laws)
-        other = self.widened(self.fitted(laws, other), laws)
-        wrong = {i for i in joints if i in found.wrong_at_reversals or differs(found, other, i)}
-        if not wrong or not np.all(np.isfinite(other.fit.values)):
+        for shares in (SLOWEST, SLOWEST[1:]):
             self.measured, self.smooth = kept
-            return replace(found, disagreement=disagreement(found, other))
-        self.slow_left_out = frozenset(joints)
-        notes.append(
-            f"friction near reversals of {listed(self.robot.joints[i].name for i in sorted(wrong))} is none of the "
-            "laws, such as stiction: slow samples do not count there"
-        )
+            joints = self.leave_out(doubtful_joints(found), shares)
+            if not joints:
+                break
+            laws = first_laws(self.robot, "auto")
+            other = self.fitted(laws, iterations=ROUGH)
+            laws = asked_laws(other, laws)
+            other = self.widened(self.fitted(laws, other), laws)
+            if not other.fit.converged or found.springs - other.springs:
+                continue
+            wrong = {i for i in joints if i in found.wrong_at_reversals or differs(found, other, i)}
+            self.measured, self.smooth = kept
+            if not wrong:
+                return replace(found, disagreement=disagreement(found, other))
+            self.slow_left_out = frozenset(joints)
+            notes.append(
+                f"friction near reversals of {listed(self.robot.joints[i].name for i in sorted(wrong))} is none of the "
+                "laws, such as stiction: slow samples do not count there"
+            )
+            self.leave_out(joints, FASTER)
+            faster = self.fitted(other.equations[0].unknowns.friction, other, iterations=COMPARISON)
+            return replace(other, disagreement=disagreement(other, faster))
         self.measured, self.smooth = kept
-        self.leave_out(joints, FASTER)
-        faster = self.fitted(other.equations[0].unknowns.friction, other, iterations=COMPARISON)
-        return replace(other, disagreement=disagreement(other, faster))
+        return found
 
     def leave_out(self, joints: Set[int], shares: Sequence[float]) -> set[int]:
         """Give slow samples of these joints no weight; the joints of which enough other samples stay."""
@@ -199,6 +205,13 @@ class Found:
     def tests(self) -> list[ResidualTest]:
         """Tests of the residuals."""
         return residual_tests(self.fit.channels) + reversal_tests(self.equations, self.fit)
+
+    @property
+    def springs(self) -> set[int]:
+        """Joints whose stiffness is known."""
+        what, deviations = self.equations[0].unknowns.parameters, np.sqrt(np.diag(self.fit.covariance))
+        known = self.fit.values > KNOWN * deviations
+        return {x.joint for x, there in zip(what, known) if x.kind == "stiffness" and there}
 
     @property
     def wrong_at_reversals(self) -> set[int]:
