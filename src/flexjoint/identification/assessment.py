@@ -17,10 +17,19 @@ from .residuals import ResidualTest
 from .signals import Signals
 
 
-def inflated(what: Unknowns, result: Fit, tests: Sequence[ResidualTest]) -> FloatArray:
-    """Covariance, larger where the residuals show that the model of a joint is wrong."""
+def inflated(
+    what: Unknowns, result: Fit, tests: Sequence[ResidualTest], disagreement: FloatArray | float = 0.0
+) -> FloatArray:
+    """Covariance, larger where the residuals show that the model of a joint is wrong.
+
+    Args:
+        what: The parameters.
+        result: Their values and covariance.
+        tests: Of the residuals.
+        disagreement: By how much fits that should agree differ, beyond noise, per parameter; by default 0.
+    """
     worst = {
-        i: max([x.misfit for x in tests if x.joint == i and x.probability < 0.01], default=1.0)
+        i: max([x.misfit for x in tests if x.joint == i and x.significant], default=1.0)
         for i in {x.joint for x in tests}
     }
     overall = max(1.0, float(np.mean([*worst.values(), 1.0])))
@@ -30,7 +39,8 @@ def inflated(what: Unknowns, result: Fit, tests: Sequence[ResidualTest]) -> Floa
             for x in what.parameters
         ]
     )
-    return result.covariance * factor[:, None] * factor
+    systematic = np.broadcast_to(disagreement, len(factor))
+    return result.covariance * factor[:, None] * factor + systematic[:, None] * systematic
 
 
 def condition(result: Fit, what: Unknowns) -> float:

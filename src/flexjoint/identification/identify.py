@@ -26,7 +26,6 @@ from .model_search import ModelSearch
 from .output_error import output_error
 from .parameters import FRICTIONS, LINKS, Unknowns, check_robot
 from .preparation import as_logs, check_choice, check_columns, check_contents, prepared
-from .residuals import residual_tests
 from .result import Identification
 from .spring_shapes import LAWS
 
@@ -134,13 +133,13 @@ def identify(
     found = search.run(friction, spring, given, straight, notes, reversals=simulated)
     what, parts, held = found.equations[0].unknowns, [x.recording for x in found.equations], found.equations[0].held
     result = found.fit
-    tests = residual_tests(result.channels)
+    tests = found.tests
     if method == "output_error":
         refined = output_error(robot, parts, what, result, held, delay or 0.0, loop)
         result = replace(result, **refined.of_fit)
         notes += refined.notes
     stated = drive_priors(robot, what) if priors == "drives" else np.full(len(result.values), np.inf)
-    told = with_priors(result.values, inflated(what, result, tests), what.priors, stated)
+    told = with_priors(result.values, inflated(what, result, tests, found.disagreement), what.priors, stated)
     result = replace(result, values=told.values)
     values, spread = natural(what, told.values, told.covariance)
     logs_say = with_verdicts(

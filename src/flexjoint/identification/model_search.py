@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +25,17 @@ from .laws import first_laws, first_springs, with_cubic, with_directions
 from .least_squares import MOST_ITERATIONS, Fit, fit
 from .parameters import Unknowns, unknowns
 from .recordings import Recording
-from .residuals import STICTION, STRIBECK, Score, residual_tests, scores
+from .residuals import (
+    PROBABILITY,
+    REVERSALS,
+    STICTION,
+    STRIBECK,
+    ResidualTest,
+    Score,
+    residual_tests,
+    reversal_tests,
+    scores,
+)
 from .sample_weights import without_reversals
 from .signals import Signals
 
@@ -35,6 +45,11 @@ STUCK, DOUBTFUL = 4.0, 0.01  # score of stiction, probability of a motor's misfi
 ASKING = 3.0  # deviations of a score from which static friction is estimated: it may be weak in slow logs
 COMPARED = ("stiffness", "inertia", "viscous", "coulomb")  # of fits with and without reversals
 DIFFERENT, LEAST = 4.0, 0.25  # deviations of their difference, whose variance is at least so much of the second one's
+SLOWEST = (0.3, 0.15)  # of the rms speed: below, reversals are left out; the second if the first leaves too little
+FASTER = (0.5, 0.3)  # the same of a second fit, which shows how much estimates depend on this speed
+COMPARISON = 5  # iterations of that fit
+KNOWN = 3.0  # deviations of a stiffness from zero
+SURE = 2.0  # deviations of a difference of two fits from which noise does not explain it
 ROUGH = 7  # iterations that show which joints need static friction
 
 
@@ -117,30 +132,45 @@ class ModelSearch:
     def without_reversals(self, found: Found, notes: list[str]) -> Found:
         """The fit without the reversals of motors whose friction there is none of the laws.
 
-        A law that is right gives the same estimates with and without reversals (Hausman's test).
+        A law that is right leaves residuals that are no stronger near reversals than elsewhere, and gives the same
+        estimates with and without reversals (Hausman's test).  Where it is wrong, estimates still depend on the speed
+        below which samples are left out: differences that noise does not explain are part of the deviations.
         """
-        joints = doubtful_joints(found)
-        windows = [without_reversals(x, joints) for x in self.measured]
-        if not joints or any(x is None for x in windows):
-            return found
         kept = self.measured, self.smooth
-        self.measured, self.smooth = (
-            [x.windowed(w) for x, w in zip(signals, windows) if w is not None] for signals in kept
-        )
-        laws = first_laws(self.robot, "auto")
-        other = self.fitted(laws, iterations=ROUGH)
-        laws = asked_laws(other, laws)
-        other = self.widened(self.fitted(laws, other), laws)
-        wrong = {i for i in joints if differs(found, other, i)}
-        if not wrong:
+        self.straight = frozenset(range(self.robot.n))  # friction of motors tells nothing about springs
+        for shares in (SLOWEST, SLOWEST[1:]):
             self.measured, self.smooth = kept
-            return found
-        self.slow_left_out = frozenset(joints)
-        notes.append(
-            f"friction near reversals of {listed(self.robot.joints[i].name for i in sorted(wrong))} is none of the "
-            "laws, such as stiction: slow samples do not count there"
+            joints = self.leave_out(doubtful_joints(found), shares)
+            if not joints:
+                break
+            laws = first_laws(self.robot, "auto")
+            other = self.fitted(laws, iterations=ROUGH)
+            laws = asked_laws(other, laws)
+            other = self.widened(self.fitted(laws, other), laws)
+            if not other.fit.converged or found.springs - other.springs:
+                continue
+            wrong = {i for i in joints if i in found.wrong_at_reversals or differs(found, other, i)}
+            self.measured, self.smooth = kept
+            if not wrong:
+                return replace(found, disagreement=disagreement(found, other))
+            self.slow_left_out = frozenset(joints)
+            notes.append(
+                f"friction near reversals of {listed(self.robot.joints[i].name for i in sorted(wrong))} is none of the "
+                "laws, such as stiction: slow samples do not count there"
+            )
+            self.leave_out(joints, FASTER)
+            faster = self.fitted(other.equations[0].unknowns.friction, other, iterations=COMPARISON)
+            return replace(other, disagreement=disagreement(other, faster))
+        self.measured, self.smooth = kept
+        return found
+
+    def leave_out(self, joints: Set[int], shares: Sequence[float]) -> set[int]:
+        """Give slow samples of these joints no weight; the joints of which enough other samples stay."""
+        windows, found = without_reversals(self.measured, joints, shares)
+        self.measured, self.smooth = (
+            [x.windowed(w) for x, w in zip(signals, windows)] for signals in (self.measured, self.smooth)
         )
-        return other
+        return found
 
     def fitted(self, laws: tuple[str, ...], before: Found | None = None, iterations: int = MOST_ITERATIONS) -> Found:
         """A fit with these friction laws, and the equations along the measured motion.
@@ -163,15 +193,40 @@ class ModelSearch:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A fit, and the equations along the measured motion."""
+    """A fit, and the equations along the measured motion.
+
+    Args:
+        fit: The fit.
+        equations: Of each recording.
+        disagreement: By how much other fits that should agree differ, beyond noise, per parameter.
+    """
 
     fit: Fit
     equations: list[Equations]
+    disagreement: FloatArray | float = 0.0
 
     @cached_property
     def scores(self) -> list[Score]:
         """What the residuals ask for."""
         return scores(self.equations, self.fit)
+
+    @cached_property
+    def tests(self) -> list[ResidualTest]:
+        """Tests of the residuals."""
+        return residual_tests(self.fit.channels) + reversal_tests(self.equations, self.fit)
+
+    @property
+    def springs(self) -> set[int]:
+        """Joints whose stiffness is known."""
+        what, deviations = self.equations[0].unknowns.parameters, np.sqrt(np.diag(self.fit.covariance))
+        known = self.fit.values > KNOWN * deviations
+        return {x.joint for x, there in zip(what, known) if x.kind == "stiffness" and there}
+
+    @property
+    def wrong_at_reversals(self) -> set[int]:
+        """Joints whose residuals are stronger near reversals."""
+        tests = [x for x in self.tests if x.equation == REVERSALS and x.significant]
+        return {x.joint for x in tests if x.probability < PROBABILITY}
 
     def carried(self, what: Unknowns) -> FloatArray:
         """Values for other parameters: those of the same name stay."""
@@ -196,8 +251,23 @@ def asked_laws(found: Found, laws: tuple[str, ...]) -> tuple[str, ...]:
 def doubtful_joints(found: Found) -> set[int]:
     """Joints whose friction seems to depend on more than the velocity, or whose motor the model explains badly."""
     stuck = {x.joint for x in found.scores if x.what.startswith(STICTION) and abs(x.deviations) > STUCK}
-    tests = residual_tests(found.fit.channels)
-    return stuck | {x.joint for x in tests if x.equation in ("motor", "rigid") and x.probability < DOUBTFUL}
+    badly = {x.joint for x in found.tests if x.equation in ("motor", "rigid") and x.probability < DOUBTFUL}
+    if found.wrong_at_reversals:  # errors of one joint hide in the residuals those of others, which are built alike
+        return {i for i, law in enumerate(found.equations[0].unknowns.friction) if law != "viscous"}
+    return stuck | badly
+
+
+def disagreement(found: Found, other: Found) -> FloatArray:
+    """Differences of two fits of the same log, the second one with fewer samples, that noise does not explain."""
+    places = {x.name: k for k, x in enumerate(other.equations[0].unknowns.parameters)}
+    difference = np.zeros(len(found.fit.values))
+    for k, x in enumerate(found.equations[0].unknowns.parameters):
+        if (j := places.get(x.name)) is not None and not x.kind.startswith("log"):
+            variance = other.fit.covariance[j, j]
+            spread = SURE**2 * max(variance - found.fit.covariance[k, k], LEAST * variance)
+            d = other.fit.values[j] - found.fit.values[k]
+            difference[k] = math.copysign(math.sqrt(max(d * d - spread, 0.0)), d)
+    return np.where(np.isfinite(difference), difference, 0.0)
 
 
 def differs(found: Found, other: Found, i: int) -> bool:

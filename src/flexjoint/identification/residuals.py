@@ -1,6 +1,7 @@
 """Tests of the residuals: is the model right?
 
-    misfit: residuals at the frequencies of the motion over those of their neighbours; 1 if the model is right.
+    misfit: residuals at the frequencies of the motion over those of their neighbours, and residuals of a motor near its
+            reversals over those elsewhere; 1 if the model is right.
     score:  how strongly the residuals ask for something that the model lacks: Stribeck friction, friction that differs
             by direction, a spring that stiffens, a payload; deviations from zero.
 
@@ -19,9 +20,14 @@ from .equations import Equations
 from .least_squares import Channel, Fit
 from .parameters import BY_DIRECTION
 from .recordings import ComplexArray
+from .sample_weights import slow_samples
 
 MISFIT = 2.0  # above, with such a probability, a model is called wrong
 PROBABILITY = 1e-4
+SIGNIFICANT = 0.01  # probability from which deviations grow with the misfit
+STRONGER = 1.5  # power near reversals over that elsewhere that counts; right models reach 1.26 in 60 s
+FEWEST = 4.0  # degrees of freedom of the residual near reversals
+REVERSALS = "reversals"
 STRIBECK = "Stribeck friction"
 STICTION = "stiction"  # friction that depends on more than the velocity, such as the acceleration
 ASKED = 6.0  # deviations of a score
@@ -34,9 +40,10 @@ class ResidualTest:
 
     Args:
         joint: Number of the joint.
-        equation: link, motor, sensor or rigid.
+        equation: link, motor, sensor or rigid; or reversals, of the motor.
         rms: Root mean square of the residual within the bandwidth, Nm or N.
-        misfit: Power at the frequencies of the motion over that expected from their neighbours.
+        misfit: Power at the frequencies of the motion over that expected from their neighbours; or near reversals over
+            that elsewhere.
         probability: That a right model has such a misfit, or a larger one.
     """
 
@@ -50,6 +57,19 @@ class ResidualTest:
     def passed(self) -> bool:
         """Whether the residual looks like noise."""
         return self.misfit < MISFIT or self.probability > PROBABILITY
+
+    @property
+    def significant(self) -> bool:
+        """Whether deviations grow with the misfit."""
+        return self.probability < SIGNIFICANT and (self.equation != REVERSALS or self.misfit > STRONGER)
+
+    @property
+    def finding(self) -> str:
+        """What the misfit says."""
+        if self.equation == REVERSALS:
+            return f"the motor residual is {self.misfit:.2g} times as strong near reversals as elsewhere"
+        times = f"{self.misfit:.2g} times as strong at the frequencies of the motion as between them"
+        return f"the {self.equation} residual is {times}"
 
 
 @dataclass(frozen=True)
@@ -86,6 +106,43 @@ def residual_tests(channels: Sequence[Channel]) -> list[ResidualTest]:
         freedom = total**2 / squares if squares > 0 else 1.0
         rms = float(np.sqrt(np.mean([x.rms**2 for x in own])))
         found.append(ResidualTest(*key, rms, misfit, float(gammaincc(freedom / 2, misfit * freedom / 2))))
+    return found
+
+
+def reversal_tests(measured: Sequence[Equations], result: Fit) -> list[ResidualTest]:
+    """One test per motor: is its residual stronger near reversals than elsewhere?
+
+    Noise does not know about reversals; friction that depends on more than the velocity leaves its errors there.  They
+    need not look like any law, nor change from one part of the log to another, to be noticed.
+    """
+    from scipy.special import fdtrc
+
+    found = []
+    per = len(result.white) // len(measured)
+    for rows in zip(*(result.white[k * per : (k + 1) * per] for k in range(len(measured)))):
+        equations = rows[0].equations
+        name = next((x for x in ("motor", "rigid") if x in equations.channels), None)
+        if name is None:
+            continue
+        row = equations.channels.index(name)
+        white, plain, slow, freedom = [], [], [], 0.0
+        for whole, x in zip(measured, rows):
+            recording, half = whole.recording, len(x.residual) // 2
+            counted = recording.whole(equations.joint)
+            signal = recording.signal(x.residual[:half, row] + 1j * x.residual[half:, row])
+            white.append(signal[counted] / np.sqrt(recording.count))
+            plain.append(recording.signal(x.equations.residual[:, row])[counted])
+            slow.append(slow_samples(whole.signals.motor[1][counted, equations.joint]))
+            freedom += 2 * recording.bandwidth * recording.period * np.sum(counted)
+        near = np.concatenate(slow)
+        share = float(np.mean(near)) if near.size else 0.0
+        if min(share, 1 - share) * freedom < FEWEST:
+            continue
+        power = np.concatenate(white) ** 2
+        misfit = float(np.mean(power[near]) / np.mean(power[~near]))
+        rms = float(np.sqrt(np.mean(np.concatenate(plain)[near] ** 2)))
+        probability = float(fdtrc(share * freedom, (1 - share) * freedom, misfit))
+        found.append(ResidualTest(equations.joint, REVERSALS, rms, misfit, probability))
     return found
 
 

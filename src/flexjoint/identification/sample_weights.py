@@ -6,7 +6,7 @@ of a joint is zero at its bad samples and rises smoothly beside them, so that no
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +18,6 @@ from ..logs import Log
 from ..logs.quantities import labels
 from ..logs.saturation_rules import saturated_samples
 from ..types import FloatArray
-from .recordings import Recording
 from .signals import Signals
 
 SPIKE = 10.0  # times the usual distance from the neighbours
@@ -26,7 +25,8 @@ USUAL = 0.995  # quantile of the distances that is usual
 LEAST = 0.01  # of the deviation of a column: a smaller spike is none
 MOST = 0.01  # share of the samples that may be spikes; more are noise
 SLOW = 0.3  # of the rms speed: below, a reversal is left out
-FEWEST = 0.3  # share of the samples that must stay
+FEWEST = 0.3  # share of the samples that must not be saturated
+STAYING = 0.2  # share of the samples that must stay without reversals
 
 
 def without_spikes(log: Log) -> tuple[Log, str]:
@@ -87,16 +87,34 @@ def smooth_windows(kept: NDArray[np.bool_], period: float, bandwidth: float) -> 
     width = 2 * int(0.5 / (bandwidth * period)) + 1
     shape = np.hanning(width + 2)[1:-1]
     inner = minimum_filter1d(kept.astype(float), width, axis=0, mode="nearest")
-    return np.asarray(convolve1d(inner, shape / shape.sum(), axis=0, mode="nearest"))
+    found = np.asarray(convolve1d(inner, shape / shape.sum(), axis=0, mode="nearest"))
+    return np.where(found > 1 - 1e-9, 1.0, found)  # rounding; `Recording.whole` asks for ones
 
 
-def without_reversals(signals: Signals, joints: Collection[int]) -> FloatArray | None:
-    """Windows of a recording that are zero where the motors of these joints are slow; None if too little would stay."""
-    recording: Recording = signals.recording
-    v = signals.motor[1]
-    slow = np.abs(v) < SLOW * np.sqrt(np.mean(v * v, axis=0))
-    slow[:, [i for i in range(v.shape[1]) if i not in joints]] = False
-    found = smooth_windows(~slow, recording.period, recording.bandwidth)
-    if recording.windows is not None:
-        found = found * recording.windows
-    return found if np.all(found.mean(axis=0) > FEWEST) else None
+def slow_samples(v: FloatArray, share: float = SLOW) -> NDArray[np.bool_]:
+    """Whether motors are slow, near a reversal: velocities (m, ...) below a share of their root mean square."""
+    return np.asarray(np.abs(v) < share * np.sqrt(np.mean(v * v, axis=0)))
+
+
+def without_reversals(
+    signals: Sequence[Signals], joints: Collection[int], shares: Sequence[float]
+) -> tuple[list[FloatArray], set[int]]:
+    """Windows of recordings that are zero where motors are slow, and the joints of which enough samples stay.
+
+    Args:
+        signals: Of each recording.
+        joints: Whose reversals are left out, as far as enough samples stay.
+        shares: Of the rms speed, below which a motor is slow: the first with which enough samples stay is taken.
+    """
+    found = [np.ones_like(x.motor[1]) if x.recording.windows is None else x.recording.windows.copy() for x in signals]
+    done: set[int] = set()
+    for share in shares:
+        windows = [
+            smooth_windows(~slow_samples(x.motor[1], share), x.recording.period, x.recording.bandwidth) for x in signals
+        ]
+        for i in set(joints) - done:
+            if all(np.mean(x[:, i] * w[:, i]) > STAYING for x, w in zip(found, windows)):
+                done.add(i)
+                for x, w in zip(found, windows):
+                    x[:, i] *= w[:, i]
+    return found, done

@@ -48,11 +48,7 @@ def summary(found: Identification) -> list[str]:
         *found.doubts,
     ]
     names = [joint.name for joint in found.prior.joints]
-    lines += [
-        f"wrong model at {names[x.joint]}: the {x.equation} residual is {x.misfit:.2g} times as strong at the "
-        "frequencies of the motion as between them"
-        for x in found.failed
-    ]
+    lines += [f"wrong model at {names[x.joint]}: {x.finding}" for x in found.failed]
     lines += [
         f"the residuals of {names[x.joint]} ask for {x.what} ({abs(x.deviations):.1f} deviations)"
         for x in found.scores

@@ -7,6 +7,7 @@ import pytest
 
 import flexjoint as fj
 from support.identification import bench, multisine, pulls, rough_bench
+from support.recorded_runs import recorded_run
 
 mujoco_logs = pytest.importorskip("support.mujoco_logs")
 
@@ -18,7 +19,7 @@ LAW = fj.drives.Friction(viscous=0.8, coulomb=1.2, velocity=1e-3)
 def log():
     """20 s of a controller at 1 kHz; friction as MuJoCo's constraint solver has it, which is no law of the velocity."""
     plant = mujoco_logs.Plant.of_bench(timestep=2e-4)
-    return mujoco_logs.mujoco_run(plant, bench(law=LAW), multisine(0.8, 0, 20.0, count=30), GAINS, seed=1).log
+    return recorded_run(plant, bench(law=LAW), multisine(0.8, 0, 20.0, count=30), GAINS, seed=1).log
 
 
 def every(log, k):
