@@ -75,13 +75,17 @@ def array_log(
         return list(dict.fromkeys(sources[j][0] for j in chosen[0].columns))
 
     arrays = read(file_bytes(place), place, ours)
+    samples = arrays[sources[chosen[0].time.column][0]].size
     found = {}
     commands = {x.column for what in COMMANDS for x in chosen[0].used.get(what, {}).values()}
     for j in chosen[0].columns:
         name, i = sources[j]
         array, width = arrays[name], sum(x == name for x, _ in sources)
+        array = with_samples_first(array, width if i is not None else 1, samples)
         if j in commands and array.ndim == 2:
             array = array[:, :width]  # a reference may have more columns, as for the stiffness of joints
+        if i is None and array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
         if i is not None and width == 1 and array.ndim == 1:
             array = array[:, None]
         if array.ndim != (1 if i is None else 2) or (i is not None and array.shape[1] != width):
@@ -89,6 +93,11 @@ def array_log(
             raise InputError(f"{place}: {name[:80]} has shape {array.shape}; it must be {wanted} per sample")
         found[j] = array if i is None else array[:, i]
     return chosen[0], found
+
+
+def with_samples_first(array: FloatArray, width: int, samples: int) -> FloatArray:
+    """An array (m, width) of m samples, also if it is stored as (width, m)."""
+    return array.T if array.shape == (width, samples) != (samples, width) else array
 
 
 def mcap_log(place: str, robot: Robot, columns: Mapping[str, str] | None, topic: str | None) -> Found:
@@ -121,6 +130,8 @@ def mcap_log(place: str, robot: Robot, columns: Mapping[str, str] | None, topic:
 
 READERS: dict[str, Callable[[str, Robot, Mapping[str, str] | None, str | None], Found]] = {
     ".csv": csv_log,
+    ".tsv": csv_log,
+    ".txt": csv_log,
     ".npz": partial(array_log, npz_arrays),
     ".parquet": partial(array_log, parquet_arrays),
     ".mcap": mcap_log,

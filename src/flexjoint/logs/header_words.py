@@ -21,7 +21,7 @@ SOURCES = {  # where a number comes from
 COMMANDED = {
     *("desired", "des", "d", "reference", "ref", "target", "commanded", "command", "cmd", "setpoint", "goal", "ipo"),
 }
-MOTOR = {"motor", "motors", "m", "rotor", "actuator", "drive"}
+MOTOR = {"motor", "motors", "mot", "m", "rotor", "actuator", "drive"}
 SENSOR = {"J", "j", "e", "sensor", "sensed"}
 CORES = {
     **dict.fromkeys(("q", "q pos", "position", "positions", "pos", "angle", "angles", "qpos", "mp"), "q"),
@@ -52,6 +52,17 @@ UNIT_WORD = re.compile(rf"[_. ](?P<unit>{'|'.join(sorted(UNITS, key=len, reverse
 NUMBERED = re.compile(r"(?P<name>.*?)_?(?P<k>[0-9]{1,6})")
 INDEXED = re.compile(r"(?P<name>[^\[\]]*)\[(?P<k>[0-9]{1,6})\]\s*(?P<unit>\[[^\]]*\])?")
 UNIT = re.compile(r"\s*\(([^()]*)\)\s*$")
+GREEK = str.maketrans({"θ": "theta", "ϑ": "theta", "τ": "tau"})
+SPELLINGS = {  # of units in brackets
+    **dict.fromkeys(("N·m", "N⋅m", "N*m", "N.m", "N-m"), "Nm"),
+    **dict.fromkeys(("degree", "degrees"), "deg"),
+    **dict.fromkeys(("radian", "radians"), "rad"),
+    **dict.fromkeys(("turns", "rev", "revs", "revolutions"), "turn"),
+    **dict.fromkeys(("sec", "second", "seconds"), "s"),
+    **dict.fromkeys(("msec", "milliseconds"), "ms"),
+    **dict.fromkeys(("1/min", "rev/min", "r/min", "RPM"), "rpm"),
+    **{"μs": "us", "usec": "us", "nsec": "ns", "degrees/s": "deg/s", "deg/sec": "deg/s", "rad/sec": "rad/s"},
+}
 UNDECIDED = "effort"  # a torque of motors or of sensors: the header does not say
 
 
@@ -98,7 +109,8 @@ def name_and_unit(header: str) -> tuple[str, str]:
     """Name and unit of a header: q1 or q_0 and the unit of `q1 [deg]`, `q1 (deg)`, `q[0] [deg]`, `state.q[0]`."""
     bare = UNIT.sub(r" [\1]", header.strip()).removeprefix("state.")
     index = INDEXED.fullmatch(bare)
-    return parts(f"{index['name']}_{index['k']} {index['unit'] or ''}" if index else bare)
+    name, unit = parts(f"{index['name']}_{index['k']} {index['unit'] or ''}" if index else bare)
+    return name.translate(GREEK), SPELLINGS.get(unit, unit)
 
 
 def numbered(name: str) -> tuple[str, str]:

@@ -47,5 +47,5 @@ def units(robot: Robot, what: str, i: int) -> dict[str, float]:
         return {"": 1.0, **force}
     if what in ("q", "theta"):
         return {"": 1.0, **position}
-    turns = {"rpm": 2 * math.pi / 60, "1/min": 2 * math.pi / 60} if kind.angular else {}
+    turns = {"rpm": 2 * math.pi / 60} if kind.angular else {}
     return {"": 1.0, **{f"{unit}/s": size for unit, size in position.items()}, **turns}
