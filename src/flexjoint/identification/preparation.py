@@ -65,7 +65,7 @@ def check_columns(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
     still = [
         joint.name
         for i, joint in enumerate(robot.joints)
-        if not any(np.nanstd(log.q[:, i]) > 1e-4 for log in logs if log.q is not None)
+        if not any(np.std(x[np.isfinite(x)]) > 1e-4 for log in logs if log.q is not None for x in [log.q[:, i]])
     ]
     if still:
         notes.append(f"joints that hardly move: {listed(still)}; log motions of theirs")
@@ -79,7 +79,7 @@ def check_contents(robot: Robot, logs: Sequence[Log], notes: list[str]) -> list[
     """
     doubts = []
     for log in logs:
-        for found in check_log(dataclasses.replace(log, robot=robot), delays=False):
+        for found in check_log(dataclasses.replace(log, robot=robot)):
             text = f"{found.reason}; {found.fix}" if found.fix else found.reason
             if found.level == "error" and found.rule not in UNUSED:
                 raise InputError(f"identify: {text}; or estimate all the same: check=False (--no-check)")

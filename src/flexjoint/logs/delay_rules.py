@@ -29,6 +29,6 @@ def delay_findings(log: Log) -> Iterator[Finding]:
                 "",
                 f"{quantity} is {1e3 * abs(delay):.3g} ± {1e3 * deviation:.1g} ms {late} than {relative_to}"
                 + ", as with springs that have damping" * damped,
-                f"fj.logs.without_delays(log, {{'{quantity}': {delay:.4g}}}) corrects it"
-                + ", if it is not the damping" * damped,
+                f"read it with --late {quantity}={delay:.4g} (in Python late={{'{quantity}': {delay:.4g}}})"
+                + " if it is not the damping" * damped,
             )

@@ -17,11 +17,12 @@ import numpy as np
 
 from ..checks import is_number
 from ..errors import InputError, shown
-from ..observers.stamps import classify_stamps
 from ..types import FloatArray
 from .log import Log
 from .model_rules import Model, Motion
+from .quantities import RATES
 from .sampling import SMOOTHING, Uniform, derivative, uniform
+from .streams import at_stamps
 
 LONGEST = 0.1  # s, of a delay
 STEPS = 8  # of Gauss-Newton
@@ -159,7 +160,7 @@ def inflation(residual: FloatArray) -> float:
 
 
 def without_delays(log: Log, delays: Mapping[str, float]) -> Log:
-    """The log with channels moved in time, by linear interpolation between its samples.
+    """The log with channels moved in time, by cubic splines through their samples.
 
     Args:
         log: The log.
@@ -171,7 +172,6 @@ def without_delays(log: Log, delays: Mapping[str, float]) -> Log:
     Raises:
         InputError: A channel is not in the log, or a delay is no number.
     """
-    kept = np.flatnonzero(classify_stamps(log.t).kept)
     arrays: dict[str, Any] = {}
     for name, delay in delays.items():
         if name not in (*log.known, *log.commands) and not (name == "current" and log.current is not None):
@@ -180,8 +180,6 @@ def without_delays(log: Log, delays: Mapping[str, float]) -> Log:
             )
         if not is_number(delay) or not abs(delay) < float("inf"):
             raise InputError(f"without_delays: the delay of {name} is {shown(delay)}; give a number of seconds")
-        x = getattr(log, name)
-        arrays[name] = np.column_stack(
-            [np.interp(log.t + delay, log.t[kept], x[kept, i], left=np.nan, right=np.nan) for i in range(x.shape[1])]
-        )
+        for moved in (name, *(x for x in log.differenced if RATES[x] == name)):
+            arrays[moved] = at_stamps(log.t + delay, log.t, getattr(log, moved))
     return replace(log, **arrays)

@@ -11,6 +11,7 @@ from .header_words import UNDECIDED
 LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
 QUANTITIES = (*LINKS, *MOTORS)  # that were measured
 COMMANDS = ("reference", "reference_v", "tau_d")
+RATES = {"v": "q", "theta_v": "theta"}  # velocities, and the positions that they may be computed from
 ALIKE = {"reference": "q", "reference_v": "v", "tau_d": "tau", "current": "tau", UNDECIDED: "tau"}  # same joints, units
 TIMES = ("t", "time", "timestamp", "duration", "__time", "%time", "utime")
 NAMES = {
