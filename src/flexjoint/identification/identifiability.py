@@ -169,7 +169,8 @@ def of_stiffness(robot: Robot, x: Estimate, deflection: Deflection, verdict: str
     joint = robot.joints[x.joint]
     share = min(x.deviation / abs(x.value), 10.0) if x.value else 10.0
     factor = max(share / WANTED, 2 * STEPS / deflection.steps if deflection.steps else 10.0, 2.0)
-    K = x.value if x.value > 0 and share < POOR else x.prior
+    prior = x.prior if math.isfinite(x.prior) else abs(x.value)  # a robot with another law has none
+    K = x.value if x.value > 0 and share < POOR else prior
     now = K * deflection.rms
     needed = factor * now
     if deflection.step:

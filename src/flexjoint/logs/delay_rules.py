@@ -23,12 +23,15 @@ def delay_findings(log: Log) -> Iterator[Finding]:
         if abs(delay) > max(WORTH * log.period, LEAST, CERTAIN * deviation):
             late = "later" if delay > 0 else "earlier"
             damped = quantity == "tau_e" and delay < 0  # by D/K
+            moved = log.interpolated if quantity in log.interpolated else (quantity,)  # one recorder, one clock
+            how = ",".join(f"{name}={delay:.4g}" for name in moved)
+            python = ", ".join(f"'{name}': {delay:.4g}" for name in moved)
             yield Finding(
                 "warning" if quantity == "theta" else "note",  # θ − q is the deflection
                 "delays",
                 "",
                 f"{quantity} is {1e3 * abs(delay):.3g} ± {1e3 * deviation:.1g} ms {late} than {relative_to}"
                 + ", as with springs that have damping" * damped,
-                f"read it with --late {quantity}={delay:.4g} (in Python late={{'{quantity}': {delay:.4g}}})"
+                f"read the log with --late {how} (in Python late={{{python}}})"
                 + " if it is not the damping" * damped,
             )

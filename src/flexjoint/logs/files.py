@@ -17,7 +17,7 @@ from ..robot import Robot
 from ..types import FloatArray
 from .columns import Assignment, HeaderReader, assign_columns
 from .header_words import name_and_unit, numbered
-from .mcap_files import mcap_tables
+from .mcap_files import mcap_tables, merged
 from .quantities import COMMANDS, labels
 
 Found = tuple[Assignment, dict[int, FloatArray]]  # which column is what, and the columns by number
@@ -101,10 +101,13 @@ def with_samples_first(array: FloatArray, width: int, samples: int) -> FloatArra
 
 
 def mcap_log(place: str, robot: Robot, columns: Mapping[str, str] | None, topic: str | None) -> Found:
-    """Columns of the chosen topic of an MCAP file, or of the one with the most columns of the robot."""
+    """Columns of the chosen topics of an MCAP file, or of the one with the most columns of the robot."""
     tables = mcap_tables(file_bytes(place), place)
-    if topic is not None and topic not in tables:
-        raise InputError(f"{place}: there is no topic {topic[:80]!r} with numbers; there are {listed(tables)}")
+    asked = [x.strip() for x in topic.split(",")] if topic is not None else []
+    if unknown := [x for x in asked if x not in tables]:
+        raise InputError(f"{place}: there is no topic {unknown[0][:80]!r} with numbers; there are {listed(tables)}")
+    if topic is not None and len(asked) > 1:
+        tables = {topic: merged({x: tables[x] for x in asked}), **{x: y for x, y in tables.items() if x not in asked}}
     found: dict[str, Assignment] = {}
     problems: list[str] = []
     for name in tables if topic is None else [topic]:
