@@ -26,14 +26,14 @@ def log(
     Finds lost samples, saturated torques, swapped units, joints in another order, delays. Exit code 1 if there is an
     error; with --strict also if there is a warning.
     """
-    from ..errors import listed
     from ..logs import check_log, read_log
+    from ..logs.header_words import shortened
 
     found = read_log(log, robot, **reading.keywords)
     findings = check_log(found)
     lines: list[Any] = [f"{robot.name}: {found.t.size} samples, about {found.period:g} s apart", read_table(found)]
     if found.ignored:
-        lines.append(f"ignored columns: {listed(found.ignored, most=len(found.ignored))}")
+        lines.append(f"ignored columns: {shortened(found.ignored)}")
     if findings:
         rows = [[x.level, x.rule, x.reason, x.fix] for x in findings]
         lines.append(Table(["level", "rule", "reason", "fix"], rows, "findings"))

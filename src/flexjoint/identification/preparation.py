@@ -10,6 +10,7 @@ import numpy as np
 from ..drives import ElasticDrive
 from ..errors import InputError, listed, shown
 from ..logs import Log, check_log
+from ..logs.header_words import shortened
 from ..robot import Robot
 from .recordings import Recording, fitted_bandwidth, recordings
 from .sample_weights import smooth_windows, unsaturated, without_spikes
@@ -47,6 +48,8 @@ def check_columns(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
             raise InputError("identify: every sample of q in a log has a number that is not finite")
         if not np.any(np.std(known, axis=0) > STILL):
             raise InputError("identify: the robot does not move in a log; give one with motion")
+    if unread := dict.fromkeys(header for log in logs for header in log.ignored):
+        notes.append(f"ignored columns: {shortened([*unread])}")
     springs = [joint.name for joint in robot.joints if isinstance(joint.drive, ElasticDrive)]
     if springs and any(log.theta is None for log in logs):
         raise InputError(

@@ -117,3 +117,11 @@ def numbered(name: str) -> tuple[str, str]:
     """Name and number of `q1` or `q_1`; an empty number if there is none."""
     matched = NUMBERED.fullmatch(name)
     return (matched["name"], matched["k"]) if matched else (name, "")
+
+
+def shortened(headers: Sequence[str]) -> str:
+    """All headers in one line; of those that differ in their number alone the first and the last."""
+    groups: dict[str, list[str]] = {}
+    for header in headers:
+        groups.setdefault(re.sub(r"\d+(?=\D*$)", "#", header), []).append(header)
+    return ", ".join(", ".join(x) if len(x) < 4 else f"{x[0]} ... {x[-1]}" for x in groups.values())
