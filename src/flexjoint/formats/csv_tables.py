@@ -2,7 +2,7 @@
 
 Separators are commas, semicolons, tabs or blanks; with any but commas, numbers may have decimal commas.  A byte order
 mark, all line ends, blank lines and comments (`#`) are accepted.  The first line may be a header, and so may a comment
-before the first numbers with as many cells.  Titles before the header are skipped, and a line of units after it is read.
+before the first numbers with as many cells.  Titles before the header are skipped, a line of units after it is read.
 Every mistake in a file is an InputError that says where it is.
 """
 

@@ -32,6 +32,5 @@ def delay_findings(log: Log) -> Iterator[Finding]:
                 "",
                 f"{quantity} is {1e3 * abs(delay):.3g} ± {1e3 * deviation:.1g} ms {late} than {relative_to}"
                 + ", as with springs that have damping" * damped,
-                f"read the log with --late {how} (in Python late={{{python}}})"
-                + " if it is not the damping" * damped,
+                f"read the log with --late {how} (in Python late={{{python}}})" + " if it is not the damping" * damped,
             )

@@ -95,7 +95,7 @@ def pairs(log: Log, part: Uniform) -> Iterator[tuple[str, str, FloatArray, Float
 
 
 def spring_loads(log: Log, part: Uniform, few: slice) -> list[FloatArray]:
-    """What deflects the spring of each joint, (m, n + 2): its torque by the model and its rate, and the accelerations."""
+    """What deflects the spring of each joint, (m, n + 2): its torque by the model, the rate of it, accelerations."""
     q, h = part.columns["q"], part.period
     v = derivative(q, h)
     q, v, a = q[few], v[few], derivative(v, h)[few]
@@ -107,7 +107,13 @@ def spring_loads(log: Log, part: Uniform, few: slice) -> list[FloatArray]:
 
 
 def delay_of(y: FloatArray, x: FloatArray, h: float, z: FloatArray | None = None) -> tuple[float, float] | None:
-    """Delay of y (m,) relative to x (m,), with what adds to it, z (m, k), and its deviation, s; None if it is unclear."""
+    """Delay of y (m,) relative to x (m,), s, and its deviation; None if it is unclear.
+
+    Args:
+        y, x: The channel, and what it should be proportional to, (m,).
+        h: Sampling period, s.
+        z: What adds to y with unknown factors, (m, k); by default nothing.
+    """
     from scipy.interpolate import CubicSpline
 
     most = min(int(LONGEST / h) + 1, y.size // 4)

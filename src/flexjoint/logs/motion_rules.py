@@ -92,7 +92,7 @@ def best_gain(y: FloatArray, x: FloatArray, most: int) -> tuple[float, float]:
 
 
 def motor_findings(log: Log, q: FloatArray, theta: FloatArray) -> Iterator[Finding]:
-    """Motors whose position is a multiple of the link's, the link's itself, that of another link, or has another zero."""
+    """Motors whose position is a multiple or copy of the link's, that of another link, or has another zero."""
     joints = [i for i, name in enumerate(log.robot.joints) if log.robot.elastic[i] and np.ptp(q[:, i]) >= STILL]
     if log.robot.transmissions or not joints:
         return

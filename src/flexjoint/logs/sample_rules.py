@@ -54,7 +54,7 @@ def lost_findings(log: Log) -> Iterator[Finding]:
 
 
 def repeats(x: FloatArray) -> int:
-    """Every how many samples the rows of x (m, k) change, if they do so regularly, as those of a slower recorder; 1 if not."""
+    """Every how many samples the rows of x (m, k) change if they do so in step with a slower clock; otherwise 1."""
     changes = np.flatnonzero(np.any(x[1:] != x[:-1], axis=1))
     if changes.size < LEAST_CHANGES:
         return 1
