@@ -8,6 +8,7 @@ from .app import CURRENT, command
 from .check import FOUND
 from .command_result import CommandResult
 from .log_options import LogFile, ReadingOptions
+from .messages import without_python
 from .robot_options import RobotArgument
 from .tables import Table
 
@@ -35,7 +36,7 @@ def log(
     if found.ignored:
         lines.append(f"ignored columns: {shortened(found.ignored)}")
     if findings:
-        rows = [[x.level, x.rule, x.reason, x.fix] for x in findings]
+        rows = [[x.level, x.rule, x.reason, without_python(x.fix)] for x in findings]
         lines.append(Table(["level", "rule", "reason", "fix"], rows, "findings"))
     else:
         lines.append("findings: none")

@@ -41,7 +41,8 @@ def check_columns(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
         if log.q is None:
             raise InputError(
                 f"identify: a log has no link positions q{', only theta' if log.theta is not None else ''}; stiffness "
-                "needs both q and theta, or the frequency response of the motor: fj.identification.find_resonances"
+                "needs both q and theta, or the frequency response of the motor: flexjoint resonances (in Python "
+                f"fj.identification.find_resonances){other_names('q', log)}"
             )
         known = log.q[np.all(np.isfinite(log.q), axis=1)]
         if not len(known):
@@ -54,7 +55,7 @@ def check_columns(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
     if springs and any(log.theta is None for log in logs):
         raise InputError(
             f"identify: a log has no motor positions theta, which the springs of {listed(springs)} need; log them, or "
-            "identify robot.rigid()"
+            f"identify robot.rigid(){other_names('theta', *logs)}"
         )
     if any(log.tau is None for log in logs):
         notes.append(
@@ -72,6 +73,12 @@ def check_columns(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
     ]
     if still:
         notes.append(f"joints that hardly move: {listed(still)}; log motions of theirs")
+
+
+def other_names(what: str, *logs: Log) -> str:
+    """How to read a quantity under another name, with the columns that were not read; empty if there are none."""
+    unread = shortened([*dict.fromkeys(header for log in logs for header in log.ignored)])
+    return f". Ignored columns are {unread}: to read one of them say --columns {what}=NAME" if unread else ""
 
 
 def check_contents(robot: Robot, logs: Sequence[Log], notes: list[str]) -> list[str]:

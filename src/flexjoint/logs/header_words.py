@@ -27,11 +27,11 @@ CORES = {
     **dict.fromkeys(("q", "q pos", "position", "positions", "pos", "angle", "angles", "qpos", "mp"), "q"),
     **dict.fromkeys(("v", "dq", "qd", "qdot", "q dot", "q vel", "velocity", "velocities", "vel", "speed", "qvel"), "v"),
     "theta": "theta",
-    **dict.fromkeys(("dtheta", "theta dot", "theta v", "thetad"), "theta_v"),
+    **dict.fromkeys(("dtheta", "theta dot", "thetadot", "theta v", "thetad"), "theta_v"),
     **dict.fromkeys(("torque", "torques", "effort", "efforts", "tau", "moment", "trq", "qfrc"), "torque"),
     "mt": "tau_e",
     "ip": "reference",
-    **dict.fromkeys(("current", "currents", "iq"), "current"),
+    **dict.fromkeys(("current", "currents", "cur", "iq", "i q"), "current"),
 }
 COMMANDS = {"q": "reference", "v": "reference_v", "torque": "tau_d"}
 ON_MOTORS = {
