@@ -50,6 +50,7 @@ def log(
         "known": found.known,
         "commands": found.commands,
         "differenced": found.differenced,
+        "interpolated": found.interpolated,
         "ignored_columns": found.ignored,
         "findings": [x._asdict() for x in findings],
     }
