@@ -8,6 +8,7 @@ from .app import CURRENT, command
 from .check import FOUND
 from .command_result import CommandResult
 from .log_options import LogFile, ReadingOptions
+from .messages import without_python
 from .robot_options import RobotArgument
 from .tables import Table
 
@@ -26,16 +27,16 @@ def log(
     Finds lost samples, saturated torques, swapped units, joints in another order, delays. Exit code 1 if there is an
     error; with --strict also if there is a warning.
     """
-    from ..errors import listed
     from ..logs import check_log, read_log
+    from ..logs.header_words import shortened
 
     found = read_log(log, robot, **reading.keywords)
     findings = check_log(found)
     lines: list[Any] = [f"{robot.name}: {found.t.size} samples, about {found.period:g} s apart", read_table(found)]
     if found.ignored:
-        lines.append(f"ignored columns: {listed(found.ignored, most=len(found.ignored))}")
+        lines.append(f"ignored columns: {shortened(found.ignored)}")
     if findings:
-        rows = [[x.level, x.rule, x.reason, x.fix] for x in findings]
+        rows = [[x.level, x.rule, x.reason, without_python(x.fix)] for x in findings]
         lines.append(Table(["level", "rule", "reason", "fix"], rows, "findings"))
     else:
         lines.append("findings: none")
@@ -49,6 +50,7 @@ def log(
         "known": found.known,
         "commands": found.commands,
         "differenced": found.differenced,
+        "interpolated": found.interpolated,
         "ignored_columns": found.ignored,
         "findings": [x._asdict() for x in findings],
     }

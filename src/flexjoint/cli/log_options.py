@@ -29,7 +29,13 @@ GearRatio = Annotated[
 MeasuredTorque = Annotated[
     bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
 ]
-Topic = Annotated[str | None, typer.Option(help="Topic of an MCAP file; default the one with most columns.")]
+Topic = Annotated[
+    str | None, typer.Option(help="Topic of an MCAP file, or several: A,B; default the one with most columns.")
+]
+Late = Annotated[
+    str,
+    typer.Option(metavar="QUANTITY=S[,...]", help="Delays of quantities to take out, such as theta=0.005."),
+]
 
 
 class ReadingOptions(NamedTuple):
@@ -40,6 +46,7 @@ class ReadingOptions(NamedTuple):
     torque_constant: TorqueConstant = ""
     gear_ratio: GearRatio = ""
     topic: Topic = None
+    late: Late = ""
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -52,7 +59,22 @@ class ReadingOptions(NamedTuple):
             "torque_constant": per_motor("--torque-constant", self.torque_constant),
             "gear_ratio": per_motor("--gear-ratio", self.gear_ratio),
             "topic": self.topic,
+            "late": delays(self.late) or None,
         }
+
+
+def delays(text: str) -> dict[str, float]:
+    """Delays by quantity, from a text such as `theta=0.005,tau_e=0.001`."""
+    from ..errors import InputError
+
+    found = {}
+    for item in filter(None, (x.strip() for x in text.split(","))):
+        name, _, value = (x.strip() for x in item.partition("="))
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise InputError(f"--late has {item[:80]!r}; give QUANTITY=SECONDS, such as theta=0.005") from None
+    return found
 
 
 def per_motor(option: str, text: str) -> float | list[float] | None:

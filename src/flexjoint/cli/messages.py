@@ -10,6 +10,7 @@ line it names the options of the command, so that one text serves both:
     function: ...        ...
     MotorPD              motor_pd, as --controller takes it
     allow_unphysical=    "allow_unphysical = true" in the robot file, which has no options
+    (in Python ...)      nothing, behind an option
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+PYTHON = re.compile(r" \(in Python [^()]*\)")
 VALUE = r"\([^()]*\)|\[[^\[\]]*\]|'[^']*'|[\w.+%-]*\w"
 IN_FILES = ("allow_unphysical", "rotors_in_links", "fidelity", "tool", "gravity")  # keys of robot files
 PHRASES = {
@@ -44,6 +46,7 @@ def with_options(message: str, parameters: Sequence[Any], aliases: Mapping[str, 
 
     known = {x.name: x for x in parameters if x.name}
     known |= {argument: known[name] for argument, name in aliases.items() if name in known}
+    message = without_python(message)
     for phrase, words in PHRASES.items():
         message = message.replace(phrase, words)
     for name, kind in REGISTRY.items():
@@ -57,6 +60,11 @@ def with_options(message: str, parameters: Sequence[Any], aliases: Mapping[str, 
         lambda found: option(found, known),
         message,
     )
+
+
+def without_python(message: str) -> str:
+    """The message without what to type in Python, in parentheses behind what to type on the command line."""
+    return PYTHON.sub("", message)
 
 
 def without_function(message: str) -> str:

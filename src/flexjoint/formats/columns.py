@@ -13,7 +13,7 @@ from ..types import FloatArray
 
 TIME_NAMES = ("t", "time")
 SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-ANGLES = {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "°": math.pi / 180}
+ANGLES = {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "°": math.pi / 180, "turn": 2 * math.pi}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
 FEW = 10  # samples: this many may be whole seconds apart
 NUMBERED = re.compile(r"(?P<stem>.*?)[._ -]?(?P<number>[0-9]{1,6})")

@@ -2,7 +2,8 @@
 
 Separators are commas, semicolons, tabs or blanks; with any but commas, numbers may have decimal commas.  A byte order
 mark, all line ends, blank lines and comments (`#`) are accepted.  The first line may be a header, and so may a comment
-before the first numbers with as many cells.  Every mistake in a file is an InputError that says where it is.
+before the first numbers with as many cells.  Titles before the header are skipped, a line of units after it is read.
+Every mistake in a file is an InputError that says where it is.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, quoted
+from ..errors import InputError, quoted, warn
 from ..types import FloatArray
 from .toml import path_text
 
@@ -30,6 +32,7 @@ CHUNK = 1 << 20  # bytes
 NO_NUMBER = ("", "na", "n/a", "null", "none")  # cells that count as NaN, beside NaN itself
 BLANK_LINES = re.compile(rb"\n[ \n]+")
 BLANKS = re.compile(r"[ \t]+")
+MAX_TITLES = 50  # lines before the header
 
 
 class CsvTable(NamedTuple):
@@ -57,7 +60,8 @@ def read_csv(
         what: what the file should be, for messages.
         choose: function from the header, or None, and the number of columns to the indices of the columns to keep;
             other columns may hold any text.
-        lost: whether an empty cell is NaN; by default it is refused.
+        lost: whether an empty cell is NaN, a date and time is seconds, and a last line that was cut off is left out;
+            by default they are refused.
         most: largest size of the file, in bytes.
 
     Raises:
@@ -109,6 +113,9 @@ class Reader:
             lines = self.samples(text)
             if lines and not self.width:
                 lines = self.begin(lines, choose)
+            if lines and self.lost and not text.endswith("\n") and len(self.cells(lines[-1])) < self.width:
+                warn(f"{self.place}: the last line was cut off and is left out")
+                lines.pop()
             if lines:
                 self.append(self.numbers(lines))
         if not self.width:
@@ -162,9 +169,10 @@ class Reader:
         return kept
 
     def begin(self, lines: list[str], choose: Choose) -> list[str]:
-        """Determine separator, header and columns from the first line; returns the lines that are samples."""
+        """Determine separator, header and columns from the first lines; returns the lines that are samples."""
         if len(lines[0]) > MAX_LINE:
             raise self.error(f"a line is longer than {MAX_LINE:,} bytes; this is not a table of numbers")
+        lines = lines[self.titles(lines) :]
         self.mark = separator(lines[0])
         cells = self.cells(lines[0])
         self.width = len(cells)
@@ -173,6 +181,9 @@ class Reader:
         headed = not all(self.is_number(cell) for cell in cells)
         if headed:
             self.header = cells
+            if units := self.units(lines[1:2]):
+                self.header = [f"{x} [{unit}]" if unit and "[" not in x else x for x, unit in zip(cells, units)]
+                lines = lines[1:]
         elif self.comment:
             names = self.cells(self.comment.lstrip().lstrip("#"))
             self.header = names if len(names) == self.width and not all(map(self.is_number, names)) else None
@@ -180,6 +191,24 @@ class Reader:
         self.table = np.empty((0, len(self.keep)))
         self.check_size(self.lines - 1)  # before all of it is read
         return lines[headed:]
+
+    def titles(self, lines: list[str]) -> int:
+        """Number of lines before the header: the first line of names with as many cells as the numbers after it."""
+        for k in range(min(MAX_TITLES, len(lines) - 1)):
+            self.mark = separator(lines[k])
+            names, following = self.cells(lines[k]), [self.cells(line) for line in lines[k + 1 : k + 3]]
+            if any(map(self.is_number, names)):
+                break
+            if any(len(names) == len(x) > 1 and any(map(self.is_number, x)) for x in following):
+                return k
+        return 0
+
+    def units(self, lines: list[str]) -> list[str]:
+        """The units in the line after the header; none if there is a number in it."""
+        found = [cell.strip("[]()") for line in lines for cell in self.cells(line)]
+        named = len(found) == self.width and sum(map(bool, found)) > self.width / 2
+        lost = any(self.is_number(x) or x.lower() in NO_NUMBER[1:] or self.seconds(x) is not None for x in found)
+        return found if named and not lost else []
 
     def cells(self, line: str) -> list[str]:
         """The cells of a line, without blanks around them."""
@@ -277,10 +306,21 @@ class Reader:
             return math.nan
         if self.mark != "," and ("," in cell or "." in cell):
             self.settle("," if "," in cell else ".")
+        if self.lost and (clock := self.seconds(cell)) is not None:
+            return clock
         if not self.is_number(cell):
             said = "is empty; remove the sample, or fill it in" if not cell else f"is {shown(cell)}, not a number"
             raise self.error(f"sample {k} of {self.name(column)} {said}")
         return float(cell.replace(",", ".") if self.mark != "," else cell)
+
+    def seconds(self, cell: str) -> float | None:
+        """Seconds of a date and time, such as 2026-11-18T09:30:00.125; None if the cell is none."""
+        if ":" not in cell:
+            return None
+        try:
+            return datetime.fromisoformat(cell).timestamp()
+        except (ValueError, OverflowError):
+            return None
 
     def is_number(self, cell: str) -> bool:
         """Whether a cell is a number."""

@@ -10,6 +10,7 @@ import numpy as np
 from ..drives import ElasticDrive
 from ..errors import InputError, listed, shown
 from ..logs import Log, check_log
+from ..logs.header_words import shortened
 from ..robot import Robot
 from .recordings import Recording, fitted_bandwidth, recordings
 from .sample_weights import smooth_windows, unsaturated, without_spikes
@@ -40,18 +41,21 @@ def check_columns(robot: Robot, logs: Sequence[Log], notes: list[str], controlle
         if log.q is None:
             raise InputError(
                 f"identify: a log has no link positions q{', only theta' if log.theta is not None else ''}; stiffness "
-                "needs both q and theta, or the frequency response of the motor: fj.identification.find_resonances"
+                "needs both q and theta, or the frequency response of the motor: flexjoint resonances (in Python "
+                f"fj.identification.find_resonances){other_names('q', log)}"
             )
         known = log.q[np.all(np.isfinite(log.q), axis=1)]
         if not len(known):
             raise InputError("identify: every sample of q in a log has a number that is not finite")
         if not np.any(np.std(known, axis=0) > STILL):
             raise InputError("identify: the robot does not move in a log; give one with motion")
+    if unread := dict.fromkeys(header for log in logs for header in log.ignored):
+        notes.append(f"ignored columns: {shortened([*unread])}")
     springs = [joint.name for joint in robot.joints if isinstance(joint.drive, ElasticDrive)]
     if springs and any(log.theta is None for log in logs):
         raise InputError(
             f"identify: a log has no motor positions theta, which the springs of {listed(springs)} need; log them, or "
-            "identify robot.rigid()"
+            f"identify robot.rigid(){other_names('theta', *logs)}"
         )
     if any(log.tau is None for log in logs) and not controlled:
         notes.append(
@@ -65,10 +69,16 @@ def check_columns(robot: Robot, logs: Sequence[Log], notes: list[str], controlle
     still = [
         joint.name
         for i, joint in enumerate(robot.joints)
-        if not any(np.nanstd(log.q[:, i]) > 1e-4 for log in logs if log.q is not None)
+        if not any(np.std(x[np.isfinite(x)]) > 1e-4 for log in logs if log.q is not None for x in [log.q[:, i]])
     ]
     if still:
         notes.append(f"joints that hardly move: {listed(still)}; log motions of theirs")
+
+
+def other_names(what: str, *logs: Log) -> str:
+    """How to read a quantity under another name, with the columns that were not read; empty if there are none."""
+    unread = shortened([*dict.fromkeys(header for log in logs for header in log.ignored)])
+    return f". Ignored columns are {unread}: to read one of them say --columns {what}=NAME" if unread else ""
 
 
 def check_contents(robot: Robot, logs: Sequence[Log], notes: list[str]) -> list[str]:
@@ -79,7 +89,7 @@ def check_contents(robot: Robot, logs: Sequence[Log], notes: list[str]) -> list[
     """
     doubts = []
     for log in logs:
-        for found in check_log(dataclasses.replace(log, robot=robot), delays=False):
+        for found in check_log(dataclasses.replace(log, robot=robot)):
             text = f"{found.reason}; {found.fix}" if found.fix else found.reason
             if found.level == "error" and found.rule not in UNUSED:
                 raise InputError(f"identify: {text}; or estimate all the same: check=False (--no-check)")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, listed
 from ..logs import Log
+from ..observers.stamps import classify_stamps
 from ..types import FloatArray
 
 ComplexArray = NDArray[np.complex128]
@@ -206,7 +207,7 @@ def fitted_bandwidth(log: Log, bandwidth: float | None) -> float:
 
 def parts(log: Log, names: list[str]) -> Iterator[NDArray[np.int64]]:
     """Samples of each part of a log without lost samples and with increasing times."""
-    usable = np.isfinite(log.t)
+    usable = classify_stamps(log.t).kept
     for name in names:
         usable &= np.all(np.isfinite(getattr(log, name)), axis=1)
     kept = np.flatnonzero(usable)

@@ -163,7 +163,7 @@ def decide_efforts(used: dict[str, dict[int, Used]], robot: Robot, columns: Mapp
         raise InputError(
             f"{place}: '{header}' may be the torque of the motors or of joint torque sensors, which differ by the "
             f"motors' inertia and friction; say --columns tau={name} or --columns tau_e={name} (in Python "
-            f"columns={{'tau_e': '{name}'}}; drivers of Franka and KUKA iiwa give sensors)"
+            f"columns={{'tau_e': '{name}'}}); drivers of Franka and KUKA iiwa give sensors"
         )
     used["tau"] = efforts
 
@@ -230,8 +230,8 @@ class HeaderReader:
         if len(numbers) != 1 or len(found[numbers[0]]) > 6:
             return None, unit
         k = numbers[0]
-        if 0 < k < len(found) - 1 and found[k - 1].lower() not in JOINT_WORDS | MOTOR:
-            return None, unit  # a number amid other words
+        if 0 < k < len(found) - 1 and found[k - 1].lower() not in JOINT_WORDS | MOTOR and not quantity_of(found[:k]):
+            return None, unit  # a number amid other words, unlike q1_dot or tau1_cmd
         marked = k > 0 and found[k - 1].lower() in JOINT_WORDS and not is_sensor(found, k - 1)
         what = quantity_of([*found[: k - marked], *found[k + 1 :]])
         return (Meaning(what, int(found[k]), found[k], exact=False) if what else None), unit

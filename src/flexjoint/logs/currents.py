@@ -28,7 +28,11 @@ def torques_of_currents(log: Log, torque_constant: ArrayLike, gear_ratio: ArrayL
         InputError: The log has no currents, or torques already, or a gear ratio is unknown.
     """
     if log.current is None:
-        raise InputError(f"{place}: torque_constant is given, but there are no currents of all motors in the log")
+        unread = f"; not read are {listed(log.ignored)}" if log.ignored else ""
+        raise InputError(
+            f"{place}: torque_constant is given, but there are no currents of all motors in the log{unread}; say what "
+            "they are called, such as --columns current=I (in Python columns={'current': 'I'})"
+        )
     if log.tau is not None:
         raise InputError(
             f"{place}: torque_constant is given, but the log has motor torques, '{log.headers['tau'][0][:80]}'; leave "

@@ -2,8 +2,9 @@
 
 Each channel is compared with what the positions say it should be: velocities with the derivative of the positions,
 motor with link positions, the torque of sensors with the deflection of the springs.  The delay d minimises the squared
-residual of y(t) = a x(t − d) + b: cross-correlation finds the whole samples, Gauss-Newton steps on a cubic spline
-through x the rest.
+residual of y(t) = a x(t − d) + b + Σ c_k z_k(t − d): cross-correlation finds the whole samples, Gauss-Newton steps on a
+cubic spline through x and z the rest.  For motor positions z explains the deflection of the springs: the torque of the
+links by the model, and the accelerations.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ import numpy as np
 
 from ..checks import is_number
 from ..errors import InputError, shown
-from ..observers.stamps import classify_stamps
 from ..types import FloatArray
 from .log import Log
-from .sampling import Uniform, derivative, uniform
+from .model_rules import Model, Motion
+from .quantities import RATES
+from .sampling import SMOOTHING, Uniform, derivative, uniform
+from .streams import at_stamps
 
 LONGEST = 0.1  # s, of a delay
 STEPS = 8  # of Gauss-Newton
+PER_SMOOTHING = 4  # samples that are compared: more tell nothing more about smoothed signals
 ALIKE = 0.5  # share of y that x must explain, for the delay to mean something
 
 
@@ -65,9 +69,13 @@ def estimate_delays(log: Log) -> tuple[Delay, ...]:
     if part is None:
         return ()
     found = []
+    few = slice(None, None, max(1, int(SMOOTHING / PER_SMOOTHING / part.period)))
+    period = part.period * few.step
     for quantity, relative_to, y, x in pairs(log, part):
+        loads = spring_loads(log, part, few) if quantity == "theta" else None
         for i in range(min(y.shape[1], x.shape[1])):
-            if (measured := delay_of(y[:, i], x[:, i], part.period)) is not None:
+            more = None if loads is None else loads[i]
+            if (measured := delay_of(y[few, i], x[few, i], period, more)) is not None:
                 found.append(Delay(quantity, relative_to, i, *measured))
     return tuple(found)
 
@@ -86,8 +94,26 @@ def pairs(log: Log, part: Uniform) -> Iterator[tuple[str, str, FloatArray, Float
             yield "tau_e", "theta - q", known["tau_e"], known["theta"][:, :n] - known["q"]
 
 
-def delay_of(y: FloatArray, x: FloatArray, h: float) -> tuple[float, float] | None:
-    """Delay of y relative to x and its deviation, s; None if x does not explain y."""
+def spring_loads(log: Log, part: Uniform, few: slice) -> list[FloatArray]:
+    """What deflects the spring of each joint, (m, n + 2): its torque by the model, the rate of it, accelerations."""
+    q, h = part.columns["q"], part.period
+    v = derivative(q, h)
+    q, v, a = q[few], v[few], derivative(v, h)[few]
+    if log.robot.followers:
+        return [a] * log.robot.n
+    torque = Model(log.robot, motors=False).torque(Motion(q, v, a, q))
+    rate = derivative(torque, h * few.step)  # springs have damping
+    return [np.column_stack([torque[:, i], rate[:, i], a]) for i in range(log.robot.n)]
+
+
+def delay_of(y: FloatArray, x: FloatArray, h: float, z: FloatArray | None = None) -> tuple[float, float] | None:
+    """Delay of y (m,) relative to x (m,), s, and its deviation; None if it is unclear.
+
+    Args:
+        y, x: The channel, and what it should be proportional to, (m,).
+        h: Sampling period, s.
+        z: What adds to y with unknown factors, (m, k); by default nothing.
+    """
     from scipy.interpolate import CubicSpline
 
     most = min(int(LONGEST / h) + 1, y.size // 4)
@@ -100,20 +126,24 @@ def delay_of(y: FloatArray, x: FloatArray, h: float) -> tuple[float, float] | No
     best = int(np.argmax(np.abs(likeness)))
     if abs(likeness[best]) < np.sqrt(ALIKE) or best in (0, len(likeness) - 1):
         return None
-    spline, t = CubicSpline(h * np.arange(x.size), x), h * np.arange(x.size)[inner]
-    slope, d = spline.derivative(), h * lags[best]
+    whole = np.column_stack([x] if z is None else [x, z])
+    spline, t = CubicSpline(h * np.arange(x.size), whole), h * np.arange(x.size)[inner]
+    slope, d = CubicSpline(h * np.arange(x.size), x).derivative(), h * lags[best]
     for _ in range(STEPS):
         shifted = t - d
         columns = np.column_stack([spline(shifted), np.ones(t.size), -slope(shifted)])
+        size = np.sqrt(np.sum(columns * columns, axis=0))
+        columns = columns / np.where(size > 0, size, 1.0)
         fit, *_ = np.linalg.lstsq(columns, y[inner], rcond=None)
         if abs(fit[0]) < 1e-300:
             return None
-        d += float(np.clip(fit[2] / fit[0], -h, h))
+        second = size[0] / size[-1]  # columns have length 1
+        d += float(np.clip(fit[-1] / fit[0] * second, -h, h))
         if abs(d) > LONGEST + h:
             return None
     residual = y[inner] - columns @ fit
-    spread = np.sum(residual * residual) / max(t.size - 3, 1) * np.linalg.pinv(columns.T @ columns)[2, 2]
-    return d, float(np.sqrt(spread * inflation(residual)) / abs(fit[0]))
+    spread = np.sum(residual * residual) / max(t.size - 3, 1) * np.linalg.pinv(columns.T @ columns)[-1, -1]
+    return d, float(np.sqrt(spread * inflation(residual)) / abs(fit[0]) * second)
 
 
 def correlation(y: FloatArray, x: FloatArray) -> float:
@@ -136,7 +166,7 @@ def inflation(residual: FloatArray) -> float:
 
 
 def without_delays(log: Log, delays: Mapping[str, float]) -> Log:
-    """The log with channels moved in time, by linear interpolation between its samples.
+    """The log with channels moved in time, by cubic splines through their samples.
 
     Args:
         log: The log.
@@ -148,7 +178,6 @@ def without_delays(log: Log, delays: Mapping[str, float]) -> Log:
     Raises:
         InputError: A channel is not in the log, or a delay is no number.
     """
-    kept = np.flatnonzero(classify_stamps(log.t).kept)
     arrays: dict[str, Any] = {}
     for name, delay in delays.items():
         if name not in (*log.known, *log.commands) and not (name == "current" and log.current is not None):
@@ -157,8 +186,6 @@ def without_delays(log: Log, delays: Mapping[str, float]) -> Log:
             )
         if not is_number(delay) or not abs(delay) < float("inf"):
             raise InputError(f"without_delays: the delay of {name} is {shown(delay)}; give a number of seconds")
-        x = getattr(log, name)
-        arrays[name] = np.column_stack(
-            [np.interp(log.t + delay, log.t[kept], x[kept, i], left=np.nan, right=np.nan) for i in range(x.shape[1])]
-        )
+        for moved in (name, *(x for x in log.differenced if RATES[x] == name)):
+            arrays[moved] = at_stamps(log.t + delay, log.t, getattr(log, moved))
     return replace(log, **arrays)

@@ -17,7 +17,7 @@ from ..robot import Robot
 from ..types import FloatArray
 from .columns import Assignment, HeaderReader, assign_columns
 from .header_words import name_and_unit, numbered
-from .mcap_files import mcap_tables
+from .mcap_files import mcap_tables, merged
 from .quantities import COMMANDS, labels
 
 Found = tuple[Assignment, dict[int, FloatArray]]  # which column is what, and the columns by number
@@ -75,13 +75,17 @@ def array_log(
         return list(dict.fromkeys(sources[j][0] for j in chosen[0].columns))
 
     arrays = read(file_bytes(place), place, ours)
+    samples = arrays[sources[chosen[0].time.column][0]].size
     found = {}
     commands = {x.column for what in COMMANDS for x in chosen[0].used.get(what, {}).values()}
     for j in chosen[0].columns:
         name, i = sources[j]
         array, width = arrays[name], sum(x == name for x, _ in sources)
+        array = with_samples_first(array, width if i is not None else 1, samples)
         if j in commands and array.ndim == 2:
             array = array[:, :width]  # a reference may have more columns, as for the stiffness of joints
+        if i is None and array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
         if i is not None and width == 1 and array.ndim == 1:
             array = array[:, None]
         if array.ndim != (1 if i is None else 2) or (i is not None and array.shape[1] != width):
@@ -91,11 +95,19 @@ def array_log(
     return chosen[0], found
 
 
+def with_samples_first(array: FloatArray, width: int, samples: int) -> FloatArray:
+    """An array (m, width) of m samples, also if it is stored as (width, m)."""
+    return array.T if array.shape == (width, samples) != (samples, width) else array
+
+
 def mcap_log(place: str, robot: Robot, columns: Mapping[str, str] | None, topic: str | None) -> Found:
-    """Columns of the chosen topic of an MCAP file, or of the one with the most columns of the robot."""
+    """Columns of the chosen topics of an MCAP file, or of the one with the most columns of the robot."""
     tables = mcap_tables(file_bytes(place), place)
-    if topic is not None and topic not in tables:
-        raise InputError(f"{place}: there is no topic {topic[:80]!r} with numbers; there are {listed(tables)}")
+    asked = [x.strip() for x in topic.split(",")] if topic is not None else []
+    if unknown := [x for x in asked if x not in tables]:
+        raise InputError(f"{place}: there is no topic {unknown[0][:80]!r} with numbers; there are {listed(tables)}")
+    if topic is not None and len(asked) > 1:
+        tables = {topic: merged({x: tables[x] for x in asked}), **{x: y for x, y in tables.items() if x not in asked}}
     found: dict[str, Assignment] = {}
     problems: list[str] = []
     for name in tables if topic is None else [topic]:
@@ -121,6 +133,8 @@ def mcap_log(place: str, robot: Robot, columns: Mapping[str, str] | None, topic:
 
 READERS: dict[str, Callable[[str, Robot, Mapping[str, str] | None, str | None], Found]] = {
     ".csv": csv_log,
+    ".tsv": csv_log,
+    ".txt": csv_log,
     ".npz": partial(array_log, npz_arrays),
     ".parquet": partial(array_log, parquet_arrays),
     ".mcap": mcap_log,

@@ -21,17 +21,17 @@ SOURCES = {  # where a number comes from
 COMMANDED = {
     *("desired", "des", "d", "reference", "ref", "target", "commanded", "command", "cmd", "setpoint", "goal", "ipo"),
 }
-MOTOR = {"motor", "motors", "m", "rotor", "actuator", "drive"}
+MOTOR = {"motor", "motors", "mot", "m", "rotor", "actuator", "drive"}
 SENSOR = {"J", "j", "e", "sensor", "sensed"}
 CORES = {
     **dict.fromkeys(("q", "q pos", "position", "positions", "pos", "angle", "angles", "qpos", "mp"), "q"),
     **dict.fromkeys(("v", "dq", "qd", "qdot", "q dot", "q vel", "velocity", "velocities", "vel", "speed", "qvel"), "v"),
     "theta": "theta",
-    **dict.fromkeys(("dtheta", "theta dot", "theta v", "thetad"), "theta_v"),
+    **dict.fromkeys(("dtheta", "theta dot", "thetadot", "theta v", "thetad"), "theta_v"),
     **dict.fromkeys(("torque", "torques", "effort", "efforts", "tau", "moment", "trq", "qfrc"), "torque"),
     "mt": "tau_e",
     "ip": "reference",
-    **dict.fromkeys(("current", "currents", "iq"), "current"),
+    **dict.fromkeys(("current", "currents", "cur", "iq", "i q"), "current"),
 }
 COMMANDS = {"q": "reference", "v": "reference_v", "torque": "tau_d"}
 ON_MOTORS = {
@@ -52,6 +52,17 @@ UNIT_WORD = re.compile(rf"[_. ](?P<unit>{'|'.join(sorted(UNITS, key=len, reverse
 NUMBERED = re.compile(r"(?P<name>.*?)_?(?P<k>[0-9]{1,6})")
 INDEXED = re.compile(r"(?P<name>[^\[\]]*)\[(?P<k>[0-9]{1,6})\]\s*(?P<unit>\[[^\]]*\])?")
 UNIT = re.compile(r"\s*\(([^()]*)\)\s*$")
+GREEK = str.maketrans({"θ": "theta", "ϑ": "theta", "τ": "tau"})
+SPELLINGS = {  # of units in brackets
+    **dict.fromkeys(("N·m", "N⋅m", "N*m", "N.m", "N-m"), "Nm"),
+    **dict.fromkeys(("degree", "degrees"), "deg"),
+    **dict.fromkeys(("radian", "radians"), "rad"),
+    **dict.fromkeys(("turns", "rev", "revs", "revolutions"), "turn"),
+    **dict.fromkeys(("sec", "second", "seconds"), "s"),
+    **dict.fromkeys(("msec", "milliseconds"), "ms"),
+    **dict.fromkeys(("1/min", "rev/min", "r/min", "RPM"), "rpm"),
+    **{"μs": "us", "usec": "us", "nsec": "ns", "degrees/s": "deg/s", "deg/sec": "deg/s", "rad/sec": "rad/s"},
+}
 UNDECIDED = "effort"  # a torque of motors or of sensors: the header does not say
 
 
@@ -98,10 +109,19 @@ def name_and_unit(header: str) -> tuple[str, str]:
     """Name and unit of a header: q1 or q_0 and the unit of `q1 [deg]`, `q1 (deg)`, `q[0] [deg]`, `state.q[0]`."""
     bare = UNIT.sub(r" [\1]", header.strip()).removeprefix("state.")
     index = INDEXED.fullmatch(bare)
-    return parts(f"{index['name']}_{index['k']} {index['unit'] or ''}" if index else bare)
+    name, unit = parts(f"{index['name']}_{index['k']} {index['unit'] or ''}" if index else bare)
+    return name.translate(GREEK), SPELLINGS.get(unit, unit)
 
 
 def numbered(name: str) -> tuple[str, str]:
     """Name and number of `q1` or `q_1`; an empty number if there is none."""
     matched = NUMBERED.fullmatch(name)
     return (matched["name"], matched["k"]) if matched else (name, "")
+
+
+def shortened(headers: Sequence[str]) -> str:
+    """All headers in one line; of those that differ in their number alone the first and the last."""
+    groups: dict[str, list[str]] = {}
+    for header in headers:
+        groups.setdefault(re.sub(r"\d+(?=\D*$)", "#", header), []).append(header)
+    return ", ".join(", ".join(x) if len(x) < 4 else f"{x[0]} ... {x[-1]}" for x in groups.values())

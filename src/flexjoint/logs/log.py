@@ -32,6 +32,7 @@ class Log:
         tau_d: Commanded torques, (m, number of motors), Nm or N, as the robot's controller defines them.
         current: Motor currents, (m, number of motors), A.
         headers: Headers of the columns in the file, by quantity.
+        interpolated: Names of quantities that had stamps of their own in the file and were interpolated to `t`.
     """
 
     robot: Robot
@@ -50,6 +51,7 @@ class Log:
     tau_d: FloatArray | None = None
     current: FloatArray | None = None
     headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    interpolated: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Log of {self.robot.name}: {self._size()}; {', '.join(self.known)}>"

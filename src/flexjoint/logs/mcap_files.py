@@ -66,6 +66,19 @@ class TopicTable:
         return 1e-9 * (stamps - stamps[0]).astype(float)
 
 
+def merged(tables: Mapping[str, TopicTable]) -> TopicTable:
+    """One table of several topics, with a row per stamp, in the order of time; headers begin with the topic."""
+    stamps = np.concatenate([np.array(table.stamps, dtype=np.int64) for table in tables.values()])
+    found, rows = np.unique(stamps, return_inverse=True)
+    result, first = TopicTable(found.tolist()), 0
+    for topic, table in tables.items():
+        own = rows[first : first + len(table.stamps)].tolist()
+        first += len(table.stamps)
+        for header, (places, values) in table.columns.items():
+            result.columns[f"{topic}/{header}"] = ([own[k] for k in places], values)
+    return result
+
+
 def mcap_tables(data: bytes, place: str) -> dict[str, TopicTable]:
     """Tables of all topics with messages that can be decoded.
 

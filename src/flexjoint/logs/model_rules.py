@@ -4,7 +4,7 @@ The model is the robot's links without friction, moved as the log says, and for 
 Its torque is compared with the measured one, mostly gravity; what viscous and Coulomb friction could explain is taken
 out of both.  If the two agree, nothing else is tried.  If they do not, the same is computed for the positions in
 degrees, for the columns of the log in every order, and for other signs; a finding is made only if another reading
-explains the torques much better.
+explains the torques much better.  If they agree but for single joints with little torque, every joint counts the same.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from .log import Log
 from .sampling import Uniform, derivative, uniform
 
 EXPLAINED = 0.8  # share of the squared torques: above it the log is read as it was meant
+CONTRARY = -0.5  # explained share of a single joint: below it the model says the opposite
 BETTER = 0.75  # another reading must explain at least this share ...
 LEFT = 0.35  # ... and leave at most so much of what the log as it is leaves unexplained
 SAMPLES = 80
@@ -58,8 +59,11 @@ def model_findings(log: Log) -> Iterator[Finding]:
     names = [joint.name for joint in log.robot.joints]
     if not np.any(np.abs(model.torque(motion)) > LEAST):
         return
+    if model.explained(motion) >= EXPLAINED:
+        rest, total = model.compared(motion)
+        model.evenly = bool(np.min(1 - rest / np.maximum(total, 1e-300)) < CONTRARY)
     explained = model.explained(motion)
-    if explained < EXPLAINED:
+    if explained < EXPLAINED or model.evenly:
         yield from reading_findings(model, motion, names, name, explained)
     yield from torque_unit_findings(log, model, motion, names, name)
 
@@ -89,6 +93,7 @@ class Model:
         self.links = robot.without_drives().without_friction().with_fidelity("spong")
         drives = [joint.drive for joint in robot.joints]
         self.inertia = np.array([x.motors[0].inertia if x is not None and motors else 0.0 for x in drives])
+        self.evenly = False  # whether every joint counts the same
 
     def torque(self, motion: Motion) -> FloatArray:
         """Torque of the model, (m, n)."""
@@ -102,8 +107,13 @@ class Model:
 
     def explained(self, motion: Motion) -> float:
         """Share of the squared torques that the model explains, at most 1."""
-        rest, total = self.compared(motion)
-        return float(1 - np.sum(rest) / max(float(np.sum(total)), 1e-300))
+        return float(self.share(*self.compared(motion)))
+
+    def share(self, rest: FloatArray, total: FloatArray) -> FloatArray:
+        """Explained share of squared torques (..., n), shape (...); that of the mean joint if all count the same."""
+        if self.evenly:
+            return np.mean(np.clip(1 - rest / np.maximum(total, 1e-300), -1.0, 1.0), axis=-1)
+        return np.asarray(1 - np.sum(rest, axis=-1) / np.maximum(np.sum(total, axis=-1), 1e-300))
 
 
 def without_friction(tau: FloatArray, v: FloatArray) -> FloatArray:
@@ -127,7 +137,8 @@ def reading_findings(
         return
     best = max(x.explained for x in readings)
     found = min((x for x in readings if x.explained > best - CLOSE), key=lambda x: x.changes)
-    shares = f"{found.explained:.0%} of the squared {name}, and as logged {max(explained, 0.0):.0%}"
+    each = ", on average over the joints" if model.evenly else ""
+    shares = f"{found.explained:.0%} of the squared {name}, and as logged {max(explained, 0.0):.0%}{each}"
     yield Finding("error", found.rule, "", f"{found.text}: then the model explains {shares}", found.fix)
 
 
@@ -196,7 +207,7 @@ def best_order(model: Model, motion: Motion) -> tuple[tuple[int, ...], float]:
         index = np.array(choices[k : k + BLOCK])
         q, v, a, tau = (np.moveaxis(x[few][:, index], 0, 1) for x in motion)  # (orders, samples, joints)
         rest, total = model.compared(Motion(q, v, a, tau))
-        whole += (1 - rest.sum(axis=1) / total.sum(axis=1)).tolist()
+        whole += model.share(rest, total).tolist()
         single += np.sum(np.maximum(0.0, 1 - rest / np.maximum(total, 1e-300)), axis=1).tolist()
     close = [k for k, x in enumerate(whole) if x > max(whole) - CLOSE]
     best = max(close, key=lambda k: single[k] - CLOSE * moved(choices[k]))

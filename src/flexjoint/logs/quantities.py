@@ -11,6 +11,7 @@ from .header_words import UNDECIDED
 LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
 QUANTITIES = (*LINKS, *MOTORS)  # that were measured
 COMMANDS = ("reference", "reference_v", "tau_d")
+RATES = {"v": "q", "theta_v": "theta"}  # velocities, and the positions that they may be computed from
 ALIKE = {"reference": "q", "reference_v": "v", "tau_d": "tau", "current": "tau", UNDECIDED: "tau"}  # same joints, units
 TIMES = ("t", "time", "timestamp", "duration", "__time", "%time", "utime")
 NAMES = {
@@ -47,5 +48,5 @@ def units(robot: Robot, what: str, i: int) -> dict[str, float]:
         return {"": 1.0, **force}
     if what in ("q", "theta"):
         return {"": 1.0, **position}
-    turns = {"rpm": 2 * math.pi / 60, "1/min": 2 * math.pi / 60} if kind.angular else {}
+    turns = {"rpm": 2 * math.pi / 60} if kind.angular else {}
     return {"": 1.0, **{f"{unit}/s": size for unit, size in position.items()}, **turns}

@@ -6,7 +6,8 @@ Columns are the time `t` and, per joint, what was logged: `q` and `v` of the lin
 and `header_words.py` have all names.  Simulations are written with these headers.  Other columns are ignored and listed
 in `Log.ignored`.
 
-An empty cell or NaN is a lost sample.  Velocities that were not logged are computed as differences of positions.
+An empty cell or NaN is a lost sample.  Quantities whose rows are others, as in the merged files of two recorders, are
+interpolated to the stamps of the slowest.  Velocities that were not logged are computed as differences of positions.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from ..robot import Robot
 from ..types import FloatArray
 from .columns import Assignment, Used
 from .currents import torques_of_currents
+from .delays import without_delays
 from .files import READERS
 from .log import Log
-from .quantities import labels, units
+from .quantities import RATES, labels, units
+from .streams import aligned
 from .time_columns import TimeColumn
-from .times import check_times
+from .times import check_stamps, check_times
 
-RATES = {"v": "q", "theta_v": "theta"}
 AT_RIGID_JOINTS = {"theta": "q", "theta_v": "v", "tau_e": "tau"}  # substitutes for what was not logged
 
 
@@ -45,6 +47,7 @@ def read_log(
     torque_constant: ArrayLike | None = None,
     gear_ratio: ArrayLike | None = None,
     topic: str | None = None,
+    late: Mapping[str, float] | None = None,
 ) -> Log:
     """The log of a robot from a CSV, NPZ, Parquet or MCAP file, or from a NetCDF file of a simulation.
 
@@ -57,7 +60,8 @@ def read_log(
         torque_constant: Of the motors, Nm/A before the reduction: a number, or one per motor; motor torques are then
             computed from the currents.  Default None: currents are read, but make no torques.
         gear_ratio: Reduction for these torques, a number or one per motor; default that of the robot's motors.
-        topic: Of an MCAP file, default the one with the most columns of the robot.
+        topic: Of an MCAP file, default the one with the most columns of the robot; several with commas between.
+        late: Delays of quantities to take out, s, such as {"theta": 0.005}; default none.
 
     Returns:
         A Log, in SI units.
@@ -82,7 +86,9 @@ def read_log(
     log = log_of(chosen, found, place, robot, time_unit)
     if torque_constant is None and gear_ratio is not None:
         raise InputError("read_log: gear_ratio is given without torque_constant, which makes torques of currents")
-    return log if torque_constant is None else torques_of_currents(log, torque_constant, gear_ratio, place)
+    if torque_constant is not None:
+        log = torques_of_currents(log, torque_constant, gear_ratio, place)
+    return without_delays(log, late) if late else log
 
 
 def log_of(chosen: Assignment, found: Mapping[int, FloatArray], place: str, robot: Robot, time_unit: str | None) -> Log:
@@ -106,10 +112,21 @@ def log_of(chosen: Assignment, found: Mapping[int, FloatArray], place: str, robo
         for what, of in AT_RIGID_JOINTS.items():
             if what in used and i in used.get(of, {}):
                 used[what].setdefault(i, used[of][i])
-    arrays = {what: complete(what, series, found, place, robot) for what, series in used.items()}
+    t, arrays, interpolated = aligned(
+        t, {what: complete(what, series, found, place, robot) for what, series in used.items()}
+    )
+    check_stamps(t, arrays, place, chosen.time.header)
     made = {rate: differences(t, arrays[of]) for rate, of in RATES.items() if of in arrays and rate not in arrays}
     log = Log(
-        robot, t, **arrays, **made, differenced=tuple(made), ignored=chosen.ignored, sensors=sensors, headers=headers
+        robot,
+        t,
+        **arrays,
+        **made,
+        differenced=tuple(made),
+        ignored=chosen.ignored,
+        sensors=sensors,
+        headers=headers,
+        interpolated=interpolated,
     )
     if not chosen.time.unit and time_unit is None:
         check_times(log, place, chosen.time.header)

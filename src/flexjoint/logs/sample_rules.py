@@ -9,12 +9,15 @@ import numpy as np
 from ..errors import listed
 from ..findings import Finding, Level
 from ..observers.stamps import classify_stamps
+from ..types import FloatArray
 from .log import Log
 from .quantities import labels
 from .sampling import GAP
 
 MANY = 0.05  # share of lost samples that is worth a warning
 IRREGULAR = 0.2  # of the median period: spread of the steps
+HELD = ("q", "v", "theta", "theta_v", "tau_e")  # quantities that change at every sample; motor torques may be held
+LEAST_CHANGES, REGULAR = 50, 0.9  # share of changes that come in step with a slower clock
 STILL = 1e-4  # rad or m: a joint whose position changes by less does not move
 
 
@@ -26,7 +29,11 @@ def sample_findings(log: Log) -> Iterator[Finding]:
 
 
 def lost_findings(log: Log) -> Iterator[Finding]:
-    """Columns with NaN, by quantity."""
+    """Columns with NaN, with stamps of their own, and with repeated numbers, by quantity."""
+    if log.interpolated:
+        others = [name for name in (*log.known, *log.commands) if name not in (*log.interpolated, *log.differenced)]
+        reason = f"{listed(log.interpolated)} had other stamps than {listed(others)} and were interpolated to these"
+        yield Finding("note", "samples", "", reason, "if their clocks differ, see the delays")
     for name in (*log.known, *log.commands):
         if name in log.differenced:
             continue
@@ -39,6 +46,22 @@ def lost_findings(log: Log) -> Iterator[Finding]:
             i, share = int(np.argmax(lost)), lost.max() / len(x)
             reason = f"{name} has lost samples (NaN or empty), most at {names[i]}: {lost[i]} of {len(x)}"
             yield Finding("warning" if share > MANY else "note", "samples", names[i], reason)
+        if (every := repeats(x)) > 1 and name in HELD:
+            ms = 1e3 * every * log.period
+            reason = f"{name} has new numbers at every {every}th sample only: it is sampled at {1e3 / ms:.4g} Hz"
+            fix = f"keep every {every}th sample of the log; repeated numbers are {ms / 2:.3g} ms late on average"
+            yield Finding("warning", "samples", names[0], reason, fix)
+
+
+def repeats(x: FloatArray) -> int:
+    """Every how many samples the rows of x (m, k) change if they do so in step with a slower clock; otherwise 1."""
+    changes = np.flatnonzero(np.any(x[1:] != x[:-1], axis=1))
+    if changes.size < LEAST_CHANGES:
+        return 1
+    runs = np.diff(changes)
+    every = int(np.median(runs))
+    in_step = np.mean((changes - changes[changes.size // 2]) % every == 0)
+    return every if in_step > REGULAR else 1
 
 
 def stamp_findings(log: Log) -> Iterator[Finding]:

@@ -55,7 +55,10 @@ def find_time(headers: Sequence[Header], names: Sequence[str], there: str, place
         times = [x for header in headers if (x := stamp_of(*header))][:1]
         times = times or stamp_parts(headers)
     if not times:
-        raise InputError(f"{place}: no column 't'; there are {there}")
+        raise InputError(
+            f"{place}: no column 't'; there are {there}. Say which is the time, such as --columns t=stamp (in Python "
+            "columns={'t': 'stamp'})"
+        )
     if len(times) > 1:
         both = [x.header[:80] for x in times[:2]]
         if parts(both[0])[0] == parts(both[1])[0]:

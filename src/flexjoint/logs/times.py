@@ -7,12 +7,14 @@ accepted, and any other is refused with a question.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import InputError
 from ..formats.columns import SECONDS
+from ..types import FloatArray
 
 if TYPE_CHECKING:
     from .log import Log
@@ -23,6 +25,31 @@ SPAN = 50  # samples over which velocities are integrated, so that noise average
 UNITS = ("ms", "us", "ns")
 MOST_SAMPLES = 100_000  # that are checked
 ALIKE = 0.9  # correlation above which the ratio of both is trusted
+REPEATED, BACK = 0.5, 0.1  # shares of stamps that repeat while positions change, or go back
+
+
+def check_stamps(t: FloatArray, arrays: Mapping[str, FloatArray], place: str, header: str) -> None:
+    """Raise InputError if stamps have too few digits, or if the samples are not in the order of time.
+
+    Args:
+        t: Times, (m,).
+        arrays: Quantities by name, (m, joints or motors).
+        place: Name of the file, for messages.
+        header: Header of the time.
+    """
+    steps = np.diff(t)
+    x = next((arrays[name] for name in ("q", "theta") if name in arrays), None)
+    changed = np.any(x[1:] != x[:-1], axis=1) if x is not None else np.ones(steps.size, dtype=bool)
+    if np.count_nonzero((steps == 0) & changed) > REPEATED * steps.size:
+        raise InputError(
+            f"{place}: '{header[:80]}' has {np.unique(t).size} different times in {t.size} samples, so it was written "
+            "with too few digits, or as single-precision numbers; write it with more, or from 0 on"
+        )
+    if t.size >= LEAST_SAMPLES and np.count_nonzero(steps < 0) > BACK * steps.size:
+        raise InputError(
+            f"{place}: '{header[:80]}' goes back {np.count_nonzero(steps < 0)} times in {t.size} samples; sort the "
+            "samples by time"
+        )
 
 
 def check_times(log: Log, place: str, header: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..detection.detection import DetectionReport
-from ..errors import listed
+from ..logs.header_words import shortened
 from ..observers import Status
 from ..plots.detections import plot_detections
 from ..tables import Table
@@ -39,7 +39,7 @@ def summary(found: DetectionReport) -> list[str]:
     name, lost = type(found.residual).__name__, sum(x.samples for x in found.blind)
     lines = [f"{found.robot.name}: {log.t.size} samples, about {log.period:g} s apart; {name}, {', '.join(log.known)}"]
     if log.ignored:
-        lines.append(f"ignored columns: {listed(log.ignored, most=6)}")
+        lines.append(f"ignored columns: {shortened(log.ignored)}")
     if log.differenced:
         lines.append(f"not in the log, computed as differences of positions: {', '.join(log.differenced)}")
     if count := int((status == Status.SATURATED).sum()):

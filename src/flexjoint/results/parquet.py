@@ -1,8 +1,12 @@
-"""Numeric columns of a Parquet file; the sizes that an untrusted file states are checked before it is unpacked."""
+"""Numeric columns of a Parquet file; the sizes that an untrusted file states are checked before it is unpacked.
+
+A column of lists is an array (m, k), that of a table inside a table has a path such as `state.q`, and times are in
+seconds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,19 +16,22 @@ from ..formats.npz import MAX_FILE_BYTES, MAX_NUMBERS
 
 MAX_COLUMNS = 1_000
 MAX_UNPACKED = 1_000_000_000  # bytes of all columns
-NUMBERS = ("BOOLEAN", "INT32", "INT64", "FLOAT", "DOUBLE")
+MAX_DEPTH = 8  # of tables inside tables
+MAX_ENTRIES = 128  # of a list
+BATCH = 1_000  # rows of lists that are unpacked at a time
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def parquet_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]) -> dict[str, np.ndarray]:
-    """Numeric columns of a Parquet file by name, (m,), as doubles; an empty cell is NaN.
+    """Numeric columns of a Parquet file by path, (m,) or (m, k), as doubles; an empty cell is NaN.
 
     Args:
         data: Content of the file.
         place: Name of the file, for messages.
-        wanted: Chooses among the names of all numeric columns.
+        wanted: Chooses among the paths of all columns.
 
     Raises:
-        InputError: Pyarrow is not installed, or the file is damaged or too large.
+        InputError: Pyarrow is not installed, the file is damaged or too large, or a chosen column has no numbers.
     """
     try:
         from pyarrow import BufferReader
@@ -39,32 +46,31 @@ def parquet_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[s
         raise InputError(f"{place}: there are too many columns; at most {MAX_COLUMNS:,} are read")
     try:
         file = ParquetFile(BufferReader(data), pre_buffer=False)
-        known = numeric_columns(file, place)
-        chosen = [name for name in wanted(known) if name in known]
+        if file.metadata.num_columns > MAX_COLUMNS:
+            raise InputError(f"{place}: {file.metadata.num_columns} columns; at most {MAX_COLUMNS:,} are read")
+        known: dict[str, tuple[str, ...]] = {}
+        for names in leaves(file.schema_arrow):
+            if known.setdefault(".".join(names), names) is not names:
+                raise InputError(f"{place}: there are two columns '{quoted('.'.join(names))}'")
+        chosen = [path for path in wanted([*known]) if path in known]
         check_sizes(file.metadata, len(chosen), place)
-        return {name: column(file, name) for name in chosen}
+        return {path: column(file, known[path], f"{place}: column '{quoted(path)}'") for path in chosen}
     except InputError:
         raise
     except Exception as error:  # a damaged file raises any error in Arrow
         raise InputError(f"{place}: not a Parquet file of numbers: {quoted(error)}") from None
 
 
-def numeric_columns(file: Any, place: str) -> list[str]:
-    """Names of the numeric columns."""
-    metadata, schema = file.metadata, file.schema
-    if metadata.num_columns > MAX_COLUMNS:
-        raise InputError(f"{place}: {metadata.num_columns} columns; at most {MAX_COLUMNS:,} are read")
-    found: list[str] = []
-    for i in range(metadata.num_columns):
-        part = schema.column(i)
-        flat = part.path == part.name and part.max_repetition_level == 0
-        kinds = (part.physical_type, part.logical_type.type)
-        if not flat or not (kinds[1] == "FLOAT16" or (kinds[0] in NUMBERS and kinds[1] in ("NONE", "INT"))):
-            continue  # texts, lists, times, decimals
-        if part.name in found:
-            raise InputError(f"{place}: there are two columns '{quoted(part.name)}'")
-        found.append(part.name)
-    return found
+def leaves(fields: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Names from the table to each column that is no table itself."""
+    from pyarrow.types import is_struct
+
+    for part in fields:
+        names = (*above, part.name)
+        if is_struct(part.type) and len(names) < MAX_DEPTH:
+            yield from leaves(part.type, names)
+        else:
+            yield names
 
 
 def check_sizes(metadata: Any, count: int, place: str) -> None:
@@ -83,6 +89,52 @@ def check_sizes(metadata: Any, count: int, place: str) -> None:
         raise InputError(f"{place}: the columns unpack to more than {MAX_UNPACKED:,} bytes; cut it into several")
 
 
-def column(file: Any, name: str) -> np.ndarray:
-    """One column as doubles, (m,)."""
-    return np.asarray(file.read(columns=[name], use_threads=False).column(0).to_numpy(), dtype=float)
+def column(file: Any, names: tuple[str, ...], place: str) -> np.ndarray:
+    """One column as doubles, (m,), or (m, k) for lists of k numbers.
+
+    Raises:
+        InputError: The column has no numbers, or lists of different lengths.
+    """
+    found: list[np.ndarray] = []
+    batches = file.iter_batches(BATCH if lists(file.schema_arrow, names) else 1 << 16, columns=[names[0]])
+    size = 0
+    for batch in batches:
+        array = batch.column(0)
+        for name in names[1:]:
+            array = array.field(name)
+        found.append(numbers(array, place))
+        size += found[-1].size
+        if size > MAX_NUMBERS:
+            raise InputError(f"{place} has more than {MAX_NUMBERS:,} numbers; take fewer samples, or cut the file")
+    if len({x.shape[1:] for x in found}) > 1:
+        raise InputError(f"{place} has lists of different lengths; they must have one number per joint")
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def lists(fields: Any, names: tuple[str, ...]) -> bool:
+    """Whether a column has lists."""
+    from pyarrow.types import is_nested
+
+    kind = fields.field(names[0]).type
+    for name in names[1:]:
+        kind = kind.field(name).type
+    return bool(is_nested(kind))
+
+
+def numbers(array: Any, place: str) -> np.ndarray:
+    """Cells of a column as doubles; times in s since the start of the clock."""
+    from pyarrow import types
+
+    kind = array.type
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        flat, lengths = array.flatten(), np.unique(array.value_lengths().to_numpy(zero_copy_only=False))
+        if array.null_count or len(lengths) != 1 or not 0 < lengths[0] <= MAX_ENTRIES:
+            raise InputError(f"{place} has lists of different lengths; they must have one number per joint")
+        return numbers(flat, place).reshape(-1, int(lengths[0]))
+    if types.is_timestamp(kind) or types.is_duration(kind):
+        ticks = array.view("int64")  # of nanoseconds, too many for doubles
+        whole, rest = np.divmod(ticks.fill_null(0).to_numpy(zero_copy_only=False), round(1 / SECONDS[kind.unit]))
+        return np.where(array.is_null().to_numpy(zero_copy_only=False), np.nan, whole + SECONDS[kind.unit] * rest)
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise InputError(f"{place} has cells of type {quoted(str(kind))}, not numbers")
+    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=float)

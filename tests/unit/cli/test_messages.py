@@ -188,3 +188,8 @@ def test_units_on_the_screen_are_degrees(run):
     for arguments in (PD, [*PD, "--samples", "4", "--vary", "payload=0..3", "--limit", "0.001"]):
         text = run(*arguments).stdout
         assert " °" in text and " rad" not in text
+
+
+def test_what_to_type_in_python_is_left_out():
+    message = "log.csv: no column 't'; say --columns t=stamp (in Python columns={'t': 'stamp'}), or rename it"
+    assert with_options(message, [], {}) == "log.csv: no column 't'; say --columns t=stamp, or rename it"

@@ -201,3 +201,12 @@ def test_arrays_in_other_words(tmp_path):
     one = fj.random_robot(1, 2, prismatic=0.0, name="bench")
     np.savez(tmp_path / "one.npz", t=T, q=Q[:, 0], tau=TAU[:, :1])
     check(fj.logs.read_log(tmp_path / "one.npz", one), q=Q[:, :1], tau=TAU[:, :1])
+
+
+def test_numbers_amid_words(tmp_path):
+    names = ("q{}", "q{}_dot", "q{}_d", "tau{}_cmd", "theta{}", "thetadot{}", "q{}_dot_filtered")
+    headers = [name.format(k + 1) for name in names for k in range(3)]
+    path = written(tmp_path / "log.csv", ["t", *headers], T, Q, V, Q + 0.01, TAU, Q + 0.1, V + 0.2, OTHER)
+    log = fj.logs.read_log(path, ELASTIC)
+    check(log, t=T, q=Q, v=V, theta=Q + 0.1, theta_v=V + 0.2, reference=Q + 0.01, tau_d=TAU)
+    assert log.ignored == tuple(headers[-3:])

@@ -146,3 +146,31 @@ def test_without_the_packages(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mcap_ros2.decoder", None)
     with pytest.raises(fj.InputError, match=r"need mcap and mcap-ros2-support: pip install 'flexjoint\[mcap\]'"):
         fj.logs.read_log(path, ROBOT)
+
+
+def test_two_topics_of_one_robot(tmp_path):
+    """Links at 50 Hz and motors at 100 Hz: rows of common stamps, the rest interpolated."""
+    elastic = ROBOT.with_drives([fj.ElasticDrive(100.0, fj.Motor(0.1))] * 2)
+    path = tmp_path / "log.mcap"
+    with open(path, "wb") as file:
+        writer = ros2.Writer(file)
+        schema = writer.register_msgdef("sensor_msgs/msg/JointState", JOINT_STATE)
+        for k, t in enumerate(T):
+            both = {"/joint_states": (t + 0.003, Q[k], [])} if k % 2 == 0 else {}
+            both["/motor_states"] = (t, Q[k] + 0.1, TAU[k].tolist())
+            for topic, (when, position, effort) in both.items():
+                names = {"name": NAMES, "position": position.tolist(), "velocity": [], "effort": effort}
+                ns = BEGIN + round(when * 1e9)
+                writer.write_message(topic, schema, {"header": stamp(when), **names}, log_time=ns, publish_time=ns)
+        writer.finish()
+    log = fj.logs.read_log(path, elastic, topic="/joint_states,/motor_states")
+    assert np.allclose(log.t, T[::2] + 0.003) and np.allclose(log.q, Q[::2])
+    assert log.interpolated == ("theta", "tau") and log.ignored == ()
+    known = np.isfinite(log.theta[:, 0])
+    assert np.count_nonzero(known) >= 19
+    inside = T[::2][known] + 0.003
+    assert np.allclose(log.theta[known], np.column_stack([np.sin(inside), 0.5 * inside]) + 0.1, rtol=0, atol=1e-6)
+    assert np.allclose(log.tau[known], np.column_stack([inside, -inside]))
+    assert fj.logs.read_log(path, elastic).ignored == ("/motor_states (topic)",)
+    with pytest.raises(fj.InputError, match="there is no topic '/motors' with numbers"):
+        fj.logs.read_log(path, elastic, topic="/joint_states,/motors")

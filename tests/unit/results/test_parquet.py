@@ -27,7 +27,7 @@ def read(data: bytes) -> dict[str, np.ndarray]:
     return parquet_arrays(data, "x", lambda names: names)
 
 
-def test_columns_of_numbers_are_read_and_others_are_not():
+def test_columns_of_numbers_times_lists_and_tables_are_read():
     found = read(
         written(
             {
@@ -36,17 +36,38 @@ def test_columns_of_numbers_are_read_and_others_are_not():
                 "unsigned": pa.array([1, 2], pa.uint16()),
                 "flag": [True, False],
                 "single": pa.array([1.5, None], pa.float32()),
-                "text": ["a", "b"],
-                "when": pa.array([0, 1], pa.timestamp("s")),
-                "list": [[1.0], [2.0]],
-                "table": [{"a": 1.0}, {"a": 2.0}],
+                "when": pa.array([1_700_000_000_000_001_000, None], pa.timestamp("ns")),
+                "since": pa.array([1500, 2], pa.duration("ms")),
+                "list": [[1.0, 2.0], [3.0, None]],
+                "table": [{"a": {"b": 1.0}, "c": [5]}, {"a": {"b": 2.0}, "c": [6]}],
             }
         )
     )
-    assert [*found] == ["q.joint1 [deg]", "int", "unsigned", "flag", "single"]
-    np.testing.assert_array_equal(found["q.joint1 [deg]"], [0.5, 1.5])
-    np.testing.assert_array_equal(found["int"], [np.nan, 2.0**40])
-    np.testing.assert_array_equal(found["flag"], [1.0, 0.0])
+    wanted = {
+        "q.joint1 [deg]": [0.5, 1.5],
+        "int": [np.nan, 2.0**40],
+        "unsigned": [1.0, 2.0],
+        "flag": [1.0, 0.0],
+        "single": [1.5, np.nan],
+        "when": [1_700_000_000.000001, np.nan],
+        "since": [1.5, 0.002],
+        "list": [[1.0, 2.0], [3.0, np.nan]],
+        "table.a.b": [1.0, 2.0],
+        "table.c": [[5.0], [6.0]],
+    }
+    assert [*found] == [*wanted]
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+def test_columns_without_numbers_are_listed_and_refused_if_chosen():
+    data = written({"text": ["a", "b"], "ragged": [[1.0], [1.0, 2.0]], "q": [1.0, 2.0]})
+    listed = []
+    assert [*parquet_arrays(data, "x", lambda names: listed.extend(names) or ["q"])] == ["q"]
+    assert listed == ["text", "ragged", "q"]
+    for name, problem in (("text", "column 'text' has cells of type string"), ("ragged", "lists of different lengths")):
+        with pytest.raises(fj.InputError, match=problem):
+            parquet_arrays(data, "x", lambda names, name=name: [name])
 
 
 def test_files_that_unpack_to_gigabytes():
@@ -84,7 +105,7 @@ from flexjoint.errors import FlexjointError
 from flexjoint.results.parquet import parquet_arrays
 
 buffer = io.BytesIO()
-write_table(pa.table({"t": np.arange(9.0), "q1": np.arange(9.0)}), buffer)
+write_table(pa.table({"t": np.arange(9.0), "q": [[1.0]] * 9}), buffer)
 data = buffer.getvalue()
 footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
 for at in range(footer, len(data)):
