@@ -28,6 +28,9 @@ from .parameters import unknowns
 from .recordings import Recording
 from .simulation_model import SimulationModel, Slopes
 
+SHARES = (0.01, 0.1, 0.3, 1.0)  # of the torque noise that the least squares find
+FEW = 4  # segments that tell which one is right
+
 
 @dataclass(frozen=True, eq=False)
 class ControlledSimulation(CorrectedSimulation):
@@ -136,26 +139,41 @@ class ControlledSimulation(CorrectedSimulation):
             F, both = whole @ F, np.concatenate([x, command.memory], axis=1)
         return both, F, Q
 
+    def gains(self, p: FloatArray, noise: Noise) -> Gains:
+        """Those of the extended Kalman filter, with the share of the torque noise that is most likely.
+
+        Residuals of the least squares come from encoders and motors; those of the encoders are in the law already.
+        """
+        longest, few = self.longest_step(p), slice(None, None, max(1, len(self.starts) // FEW))
+        shares = [noise._replace(torques=share * noise.torques) for share in SHARES]
+        likely = min(shares, key=lambda x: sum(cost for *_, cost in self.filter_steps(p, x, longest, few)))
+        return super().gains(p, likely)
+
     def filtered(self, p: FloatArray, noise: Noise, longest: float, rows: slice) -> tuple[FloatArray, FloatArray]:
         """Corrections and whitenings of some segments."""
+        corrections, whitenings, _ = zip(*self.filter_steps(p, noise, longest, rows))
+        return np.stack(corrections), np.stack(whitenings)
+
+    def filter_steps(
+        self, p: FloatArray, noise: Noise, longest: float, rows: slice
+    ) -> Iterator[tuple[FloatArray, FloatArray, float]]:
+        """Correction, whitening, and −2 times the logarithm of the likelihood, sample by sample."""
         N, S, both = self.model.size, 2 * self.model.size, self._starts[rows]
         speed = np.sqrt(np.mean(self.motion[:, N:] ** 2, axis=0)) + 1e-3
         P = np.zeros((*both.shape, both.shape[1]))
         P[:, range(S), range(S)] = np.concatenate([START_POSITION * noise.outputs[:N], START_SPEED * speed]) ** 2
         R = np.diag(noise.outputs**2)
-        corrections, whitenings = [], []
         for k, measured in enumerate(self.measured[:, rows]):
             y, H, _ = self.model.outputs(np.ascontiguousarray(both[:, :S]), p)
             PH = P[:, :, :S] @ H.transpose(0, 2, 1)
             V = H @ PH[:, :S] + R
             L = np.linalg.solve(V, PH.transpose(0, 2, 1)).transpose(0, 2, 1)
-            corrections.append(L)
-            whitenings.append(np.linalg.inv(np.linalg.cholesky(V)))
-            both = both + (L @ (measured - y)[..., None])[..., 0]
-            both, F, Q = self.transition(k, both, p, longest, noise, rows)
+            whiten, epsilon = np.linalg.inv(np.linalg.cholesky(V)), (measured - y)[..., None]
+            logarithms = np.log(np.diagonal(whiten, axis1=1, axis2=2))
+            yield np.asarray(L), np.asarray(whiten), float(np.sum((whiten @ epsilon) ** 2) - 2 * np.sum(logarithms))
+            both, F, Q = self.transition(k, both + (L @ epsilon)[..., 0], p, longest, noise, rows)
             P = F @ (P - L @ PH.transpose(0, 2, 1)) @ F.transpose(0, 2, 1) + Q
             P = (P + P.transpose(0, 2, 1)) / 2
-        return np.stack(corrections), np.stack(whitenings)
 
     def instrumented(self, p: FloatArray, gains: Gains, rows: slice) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Whitened ε and its derivatives: the torques of a law have no noise that would bias them."""
