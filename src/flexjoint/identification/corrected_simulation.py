@@ -32,8 +32,8 @@ from .simulation_model import SimulationModel
 STEP = 1.5  # of the fastest time constant: the longest step of the integration
 SEEN = 2.0  # rad per period: faster modes are not seen in samples; steps follow them without resolving them
 INSTRUMENTS = 0.4  # of the bandwidth: passband of the motion along which residuals are differentiated
-BLOCK = 60_000  # numbers of the derivatives of segments that are simulated together: they stay in the cache
-SEGMENT = 1000  # samples, about
+BLOCK = 80_000  # numbers of the derivatives of segments that are simulated together: they stay in the cache
+SHORTEST, LONGEST = 200, 1000  # samples of a segment: long ones tell more, many short ones are faster
 START_POSITION, START_SPEED = 30.0, 1.0  # deviations of the first state: encoder deviations; of the rms speed
 
 
@@ -127,7 +127,14 @@ class CorrectedSimulation:
     @cached_property
     def length(self) -> int:
         """Samples of a segment."""
-        return self.recording.count // max(1, self.recording.count // SEGMENT)
+        wanted = min(max(self.recording.count // self.most_rows, SHORTEST), LONGEST)
+        return self.recording.count // max(1, self.recording.count // wanted)
+
+    @property
+    def most_rows(self) -> int:
+        """Number of segments that are simulated together at most."""
+        size = 2 * self.model.size
+        return max(1, BLOCK // (size * (size + len(self.model.unknowns.parameters))))
 
     @cached_property
     def measured(self) -> FloatArray:
@@ -261,9 +268,7 @@ class CorrectedSimulation:
     @property
     def blocks(self) -> list[slice]:
         """Segments that are simulated together."""
-        size = 2 * self.model.size
-        rows = max(1, BLOCK // (size * (size + len(self.model.unknowns.parameters))))
-        return [slice(k, k + rows) for k in range(0, len(self.starts), rows)]
+        return [slice(k, k + self.most_rows) for k in range(0, len(self.starts), self.most_rows)]
 
     # Residuals ------------------------------------------------------------------------------------------------------
 
