@@ -8,9 +8,8 @@ period, nearly white.  The gains are found once, at given parameters, and then k
 
     ∂ε_k = −h_x ∂x_k − ∂h,   ∂x_k⁺ = ∂x_k + L_k ∂ε_k,   (∂x)' = A ∂x + ∂f
 
-are the exact derivatives of ε by the parameters.  The variational equations are integrated with the plant, by the same
-method.  A recording is cut into segments that are simulated together, each from the measured state with a large
-covariance.
+are the exact derivatives of ε by the parameters.  Plant and derivatives take the same implicit steps (`gauss_step.py`).
+A recording is cut into segments that are simulated together, each from the measured state with a large covariance.
 """
 
 from __future__ import annotations

@@ -1,10 +1,15 @@
 """Output error: parameters with which a simulation under the measured torques explains the encoders.
 
-    minimize ½ Σ |ε_k(p)|² + ½ Σ ((p − p_0)/σ_0)²
+    Σ ζ_kᵀ ε_k(p) + (p − p_0)/σ_0² = 0
 
-over the whitened residuals of the corrected simulation, by Gauss-Newton steps in a trust region [NocedalWright ch. 4].
-White residuals have the covariance H⁻¹ of the Gauss-Newton matrix H.  Others have H⁻¹ J H⁻¹, J the spectrum of the
-scores ε·∂ε at frequency 0 [NeweyWest]: each deviation is the greater of both.
+over the whitened residuals ε of the corrected simulation, by Gauss-Newton steps in a trust region [NocedalWright ch. 4].
+The instruments ζ are the derivatives of ε along the same motion without its fast parts: noise of the logged torque and
+of encoders is no part of them, so it does not bias what is estimated (errors in variables made damping too large).
+White residuals have the covariance H⁻¹, H = Σ ζᵀζ.  Others have H⁻¹ J H⁻¹, J the spectrum of the scores ε·ζ at frequency
+0 [NeweyWest]: each deviation is the greater of both.
+
+Simulations need a robot that can move (`possible_values.py`).  If the best values belong to none, they are a last
+Gauss-Newton step away from the nearest ones that can be simulated.
 """
 
 from __future__ import annotations
