@@ -185,7 +185,7 @@ class CorrectedSimulation:
         bend = delay - whole * period  # when the torque of sample k − whole arrives
         u = min(max((bend - start) / h, 0.0), 1.0)  # share of the step before that
         places = self.starts[rows] + k - whole
-        before, now, after = (tau[np.clip(places + j, 0, len(tau) - 1)] for j in (-1, 0, 1))
+        before, now, after = (tau[np.clip(places + i, 0, len(tau) - 1)] for i in (-1, 0, 1))
         inside = float(j == min(int(bend / h), count - 1))
         if self.held:
             jump = before - now
@@ -288,8 +288,7 @@ class CorrectedSimulation:
                 flat = slopes.reshape(-1, len(p))
                 normal += flat.T @ flat
             parts.append((np.stack(epsilons), np.stack(scores)))
-        epsilon, scores = (np.concatenate(x, axis=1) for x in zip(*parts))
-        return Residuals(epsilon, scores, normal)
+        return Residuals(*(np.concatenate(x, axis=1) for x in zip(*parts)), normal)
 
     def errors(self, p: FloatArray, gains: Gains, rows: slice = slice(None)) -> Iterator[FloatArray]:
         """Whitened ε (segments, outputs), sample by sample; the arguments are those of `steps`."""

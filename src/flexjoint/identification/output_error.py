@@ -2,11 +2,11 @@
 
     Σ ζ_kᵀ ε_k(p) + (p − p_0)/σ_0² = 0
 
-over the whitened residuals ε of the corrected simulation, by Gauss-Newton steps in a trust region [NocedalWright ch. 4].
+over whitened residuals ε of the corrected simulation, by Gauss-Newton steps in a trust region [NocedalWright ch. 4].
 The instruments ζ are the derivatives of ε along the same motion without its fast parts: noise of the logged torque and
 of encoders is no part of them, so it does not bias what is estimated (errors in variables made damping too large).
-White residuals have the covariance H⁻¹, H = Σ ζᵀζ.  Others have H⁻¹ J H⁻¹, J the spectrum of the scores ε·ζ at frequency
-0 [NeweyWest]: each deviation is the greater of both.
+White residuals have the covariance H⁻¹, H = Σ ζᵀζ.  Others have H⁻¹ J H⁻¹, J the spectrum of the scores ε·ζ at
+frequency 0 [NeweyWest]: each deviation is the greater of both.
 
 Simulations need a robot that can move (`possible_values.py`).  If the best values belong to none, they are a last
 Gauss-Newton step away from the nearest ones that can be simulated.
@@ -104,9 +104,16 @@ def output_error(
     scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
     possible = PossibleValues(simulations, scale)
     values, steps = possible(start.values, start.covariance), 0
+    impossible = InputError(
+        "identify: with the parameters of the least squares the simulation does not stay finite; log a motion that "
+        "shows all of them, or take links='known' or method='least_squares'"
+    )
     with activity(f"simulating {robot.name}"):
         for _ in range(ROUNDS):
-            gains = [x.gains(values, y) for x, y in zip(simulations, noises)]
+            try:
+                gains = [x.gains(values, y) for x, y in zip(simulations, noises)]
+            except np.linalg.LinAlgError:
+                raise impossible from None
             descent = Descent(simulations, gains, unknowns, scale, possible)
             found, more, converged = descent.minimum(values)
             steps += more
@@ -115,10 +122,7 @@ def output_error(
             if near:
                 break
     if not np.isfinite(found.cost):
-        raise InputError(
-            "identify: with the parameters of the least squares the simulation does not stay finite; log a motion that "
-            "shows all of them, or take links='known' or method='least_squares'"
-        )
+        raise impossible
     return OutputErrorFit(descent.estimate(found), descent.covariance(found), tuple(found.residuals), steps, converged)
 
 
