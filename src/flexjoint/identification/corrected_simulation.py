@@ -288,7 +288,8 @@ class CorrectedSimulation:
                 flat = slopes.reshape(-1, len(p))
                 normal += flat.T @ flat
             parts.append((np.stack(epsilons), np.stack(scores)))
-        return Residuals(*(np.concatenate(x, axis=1) for x in zip(*parts)), normal)
+        whole, all_scores = (np.concatenate(x, axis=1) for x in zip(*parts))
+        return Residuals(whole, all_scores, normal)
 
     def errors(self, p: FloatArray, gains: Gains, rows: slice = slice(None)) -> Iterator[FloatArray]:
         """Whitened ε (segments, outputs), sample by sample; the arguments are those of `steps`."""
