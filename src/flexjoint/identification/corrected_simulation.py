@@ -8,9 +8,8 @@ period, nearly white.  The gains are found once, at given parameters, and then k
 
     ∂ε_k = −h_x ∂x_k − ∂h,   ∂x_k⁺ = ∂x_k + L_k ∂ε_k,   (∂x)' = A ∂x + ∂f
 
-are the exact derivatives of ε by the parameters.  The variational equations are integrated with the plant, by the same
-method.  A recording is cut into segments that are simulated together, each from the measured state with a large
-covariance.
+are the exact derivatives of ε by the parameters.  Plant and derivatives take the same implicit steps (`gauss_step.py`).
+A recording is cut into segments that are simulated together, each from the measured state with a large covariance.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from .simulation_model import SimulationModel, Slopes
 STEP = 1.5  # of the fastest time constant: the longest step of the integration
 SEEN = 2.0  # rad per period: faster modes are not seen in samples; steps follow them without resolving them
 INSTRUMENTS = 0.4  # of the bandwidth: passband of the motion along which residuals are differentiated
-BLOCK = 60_000  # numbers of the derivatives of segments that are simulated together: they stay in the cache
-SEGMENT = 1000  # samples, about
+BLOCK = 80_000  # numbers of the derivatives of segments that are simulated together: they stay in the cache
+SHORTEST, LONGEST = 200, 1000  # samples of a segment: long ones tell more, many short ones are faster
 START_POSITION, START_SPEED = 30.0, 1.0  # deviations of the first state: encoder deviations; of the rms speed
 
 
@@ -127,7 +126,14 @@ class CorrectedSimulation:
     @cached_property
     def length(self) -> int:
         """Samples of a segment."""
-        return self.recording.count // max(1, self.recording.count // SEGMENT)
+        wanted = min(max(self.recording.count // self.most_rows, SHORTEST), LONGEST)
+        return self.recording.count // max(1, self.recording.count // wanted)
+
+    @property
+    def most_rows(self) -> int:
+        """Number of segments that are simulated together at most."""
+        size = 2 * self.model.size
+        return max(1, BLOCK // (size * (size + len(self.model.unknowns.parameters))))
 
     @cached_property
     def measured(self) -> FloatArray:
@@ -179,7 +185,7 @@ class CorrectedSimulation:
         bend = delay - whole * period  # when the torque of sample k − whole arrives
         u = min(max((bend - start) / h, 0.0), 1.0)  # share of the step before that
         places = self.starts[rows] + k - whole
-        before, now, after = (tau[np.clip(places + j, 0, len(tau) - 1)] for j in (-1, 0, 1))
+        before, now, after = (tau[np.clip(places + i, 0, len(tau) - 1)] for i in (-1, 0, 1))
         inside = float(j == min(int(bend / h), count - 1))
         if self.held:
             jump = before - now
@@ -282,9 +288,7 @@ class CorrectedSimulation:
     @property
     def blocks(self) -> list[slice]:
         """Segments that are simulated together."""
-        size = 2 * self.model.size
-        rows = max(1, BLOCK // (size * (size + len(self.model.unknowns.parameters))))
-        return [slice(k, k + rows) for k in range(0, len(self.starts), rows)]
+        return [slice(k, k + self.most_rows) for k in range(0, len(self.starts), self.most_rows)]
 
     # Residuals ------------------------------------------------------------------------------------------------------
 
@@ -305,8 +309,8 @@ class CorrectedSimulation:
                 flat = slopes.reshape(-1, len(p))
                 normal += flat.T @ flat
             parts.append((np.stack(epsilons), np.stack(scores)))
-        epsilon, scores = (np.concatenate(x, axis=1) for x in zip(*parts))
-        return Residuals(epsilon, scores, normal)
+        whole, all_scores = (np.concatenate(x, axis=1) for x in zip(*parts))
+        return Residuals(whole, all_scores, normal)
 
     def instrumented(self, p: FloatArray, gains: Gains, rows: slice) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Whitened ε, and its derivatives along a smooth motion, sample by sample."""

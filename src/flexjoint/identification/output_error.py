@@ -1,10 +1,15 @@
 """Output error: parameters with which a simulation under the measured torques explains the encoders.
 
-    minimize ½ Σ |ε_k(p)|² + ½ Σ ((p − p_0)/σ_0)²
+    Σ ζ_kᵀ ε_k(p) + (p − p_0)/σ_0² = 0
 
-over the whitened residuals of the corrected simulation, by Gauss-Newton steps in a trust region [NocedalWright ch. 4].
-White residuals have the covariance H⁻¹ of the Gauss-Newton matrix H.  Others have H⁻¹ J H⁻¹, J the spectrum of the
-scores ε·∂ε at frequency 0 [NeweyWest]: each deviation is the greater of both.
+over whitened residuals ε of the corrected simulation, by Gauss-Newton steps in a trust region [NocedalWright ch. 4].
+The instruments ζ are the derivatives of ε along the same motion without its fast parts: noise of the logged torque and
+of encoders is no part of them, so it does not bias what is estimated (errors in variables made damping too large).
+White residuals have the covariance H⁻¹, H = Σ ζᵀζ.  Others have H⁻¹ J H⁻¹, J the spectrum of the scores ε·ζ at
+frequency 0 [NeweyWest]: each deviation is the greater of both.
+
+Simulations need a robot that can move (`possible_values.py`).  If the best values belong to none, they are a last
+Gauss-Newton step away from the nearest ones that can be simulated.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ from .simulation_model import SimulationModel
 ROUNDS = 3  # of new gains
 NEAR = 3.0  # deviations of the least squares: closer values have the same gains
 MOST_STEPS = 8  # per round
+FULL_STEPS = 3  # further ones are halved: along what a log hardly shows, instruments may lead to and fro
 CONVERGED = 0.1  # of a standard deviation; the estimate is a Gauss-Newton step further
 FIRST_RADIUS, GREATEST_RADIUS = 10.0, 1e3  # deviations of the least squares
 WRONG = 1.5  # mean square of whitened residuals above which the model is called wrong
@@ -110,9 +116,16 @@ def output_error(
     scale = np.sqrt(np.maximum(np.diag(start.covariance), 1e-300))
     possible = PossibleValues(simulations, scale)
     values, steps = possible(start.values, start.covariance), 0
+    impossible = InputError(
+        "identify: with the parameters of the least squares the simulation does not stay finite; log a motion that "
+        "shows all of them, or take links='known' or method='least_squares'"
+    )
     with activity(f"simulating {robot.name}"):
         for _ in range(ROUNDS):
-            gains = [x.gains(values, y) for x, y in zip(simulations, noises)]
+            try:
+                gains = [x.gains(values, y) for x, y in zip(simulations, noises)]
+            except np.linalg.LinAlgError:
+                raise impossible from None
             descent = Descent(simulations, gains, unknowns, scale, possible)
             found, more, converged = descent.minimum(values)
             steps += more
@@ -121,10 +134,7 @@ def output_error(
             if near:
                 break
     if not np.isfinite(found.cost):
-        raise InputError(
-            "identify: with the parameters of the least squares the simulation does not stay finite; log a motion that "
-            "shows all of them, or take links='known' or method='least_squares'"
-        )
+        raise impossible
     return OutputErrorFit(descent.estimate(found), descent.covariance(found), tuple(found.residuals), steps, converged)
 
 
@@ -179,7 +189,8 @@ class Descent:
             inverse, best = inverted(now.normal), self.estimate(now)
             if float(np.max(np.abs(best - before) / np.sqrt(np.abs(np.diag(inverse))))) < CONVERGED:
                 return now, step, True
-            wanted = self.possible(now.values + self.step(now, radius), inverse)
+            share = 1.0 if step < FULL_STEPS else 0.5
+            wanted = self.possible(now.values + share * self.step(now, radius), inverse)
             move = wanted - now.values
             trial = self.at(wanted)
             expected = -float(now.gradient @ move + move @ now.normal @ move / 2)

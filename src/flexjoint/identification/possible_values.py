@@ -30,7 +30,7 @@ LEAST = 1e-3  # of its prior: the least stiffness and inertia of a motor
 SIGNED = ("stiffness", "inertia", "damping")  # kinds of parameters that are not negative
 DAMPED = 0.1
 POSES = 50  # of each recording at which mass matrices are looked at
-MARGIN = 0.1  # least eigenvalue of the mass matrix over that of the robot file
+MARGIN = 0.02  # least eigenvalue of the mass matrix over that of the robot file
 WEIGHTS = 10.0 ** np.arange(-6.0, 12.5, 0.5)  # λ
 
 
@@ -68,24 +68,25 @@ class PossibleValues:
             found = np.where(found < self._least, np.maximum(self._priors, self._least), found)
             if self.can_move(found):
                 return found
-        return np.asarray(moved(values, covariance, bodies, prior))
+        return values
 
     def can_move(self, values: FloatArray) -> bool:
         """Whether the mass matrix of the links is positive definite along the motion, with a margin."""
         return bool(np.all(self.least_inertia(values) > MARGIN * self._prior_inertia))
 
     def least_inertia(self, values: FloatArray) -> FloatArray:
-        """Least eigenvalue of the mass matrices of links and motors, relative to the diagonal of the prior ones."""
-        return np.linalg.eigvalsh(self.masses(values) / self._sizes[:, :, None] / self._sizes[:, None, :])[:, 0]
+        """Least eigenvalue of the mass matrices, relative to the diagonal of the prior ones, (poses,)."""
+        relative = self.masses(values) / self._sizes[:, :, None] / self._sizes[:, None, :]
+        return np.asarray(np.linalg.eigvalsh(relative)[:, 0], dtype=np.float64)
 
     def masses(self, values: FloatArray) -> FloatArray:
-        """Mass matrices of links and motors along the motion, (poses, N, N); of no robot where they are singular."""
+        """Mass matrices of the links along the motion, with the motors of rigid joints, (poses, n, n)."""
         found = []
         for x in self.simulations:
             few = np.linspace(0, len(x.motion) - 1, POSES).astype(int)
-            assert x.recording.tau is not None
             found.append(x.model.mass_matrices(np.ascontiguousarray(x.motion[few]), values))
-        return np.concatenate(found)
+        n = self.simulations[0].model.robot.n
+        return np.concatenate(found)[:, :n, :n]
 
     @cached_property
     def _priors(self) -> FloatArray:
@@ -93,7 +94,7 @@ class PossibleValues:
 
     @cached_property
     def _sizes(self) -> FloatArray:
-        """Square roots of the diagonal of the prior mass matrices, (poses, N)."""
+        """Square roots of the diagonal of the prior mass matrices, (poses, n)."""
         return np.sqrt(np.maximum(np.diagonal(self.masses(self._priors), axis1=1, axis2=2), 1e-300))
 
     @cached_property

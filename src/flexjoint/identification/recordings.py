@@ -92,9 +92,13 @@ class Recording:
         Args:
             passband: Frequency up to which signals are kept, Hz.
         """
-        names = [name for name in ("q", "theta", "tau", "tau_e") if getattr(self, name) is not None]
-        found = {name: smoothed(getattr(self, name), self.period, passband, range(1))[0] for name in names}
-        return replace(self, **{name: np.ascontiguousarray(x) for name, x in found.items()})
+
+        def low(x: FloatArray | None) -> FloatArray | None:
+            return None if x is None else np.ascontiguousarray(smoothed(x, self.period, passband, range(1))[0])
+
+        q = low(self.q)
+        assert q is not None
+        return replace(self, q=q, theta=low(self.theta), tau=low(self.tau), tau_e=low(self.tau_e))
 
     def spectrum(self, x: FloatArray, every: int = 1, joint: int | None = None) -> ComplexArray:
         """Spectrum of signals (m, ...) under taper and windows, (frequencies, ...); |.|² is a power density.

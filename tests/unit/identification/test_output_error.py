@@ -1,5 +1,7 @@
 """Output error on a bench: sensitivities against complex steps, deviations against the Cramér-Rao bound."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -11,7 +13,7 @@ from flexjoint.identification.recordings import Recording
 from flexjoint.identification.simulation_model import SimulationModel
 from flexjoint.identification.spring_shapes import LINEAR, SpringShape
 from support.bench_information import bound, stepped
-from support.identification import NOISE, STEP, bench, multisine, pulls, rough_bench, simulated
+from support.identification import NOISE, STEP, bench, multisine, pulls, rough, rough_bench, simulated
 
 TORQUE_NOISE = 0.05
 PERIOD = 1e-3
@@ -95,6 +97,28 @@ def test_equations_of_a_mixed_robot_are_those_of_forward_dynamics():
                 assert np.allclose(seen[..., k], (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-5), (by, k)
 
 
+@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize("delay", [3.4e-4, -2.1e-4, 1.7e-3])
+def test_torque_of_a_step_has_the_mean_and_the_moment_of_the_logged_one(held, delay):
+    """Against sums over fine parts of a step; derivatives by the delay against differences."""
+    tau = np.random.default_rng(1).normal(size=(210, 1))
+    q, knots = np.zeros((210, 1)), PERIOD * np.arange(210)
+    what = unknowns(bench(), ("viscous",), "base", True, False, True)
+    recording = Recording(PERIOD, 0.0, 50.0, q, q, tau)
+    simulation = CorrectedSimulation(SimulationModel(bench(), what), recording, held)
+    k, count, few = 20, 3, slice(None)
+    s = (np.arange(60_000) + 0.5) / 60_000
+    for j in range(count):
+        t = PERIOD * (k + (j + s) / count) - delay
+        logged = tau[np.floor(t / PERIOD).astype(int), 0] if held else np.interp(t, knots, tau[:, 0])
+        found = simulation.torque(k, j, count, delay, few)
+        assert np.abs(found.mean - np.mean(logged)).max() < 1e-4
+        assert np.abs(found.slope - 12 * np.mean(logged * (s - 0.5))).max() < 1e-3
+        later, sooner = (simulation.torque(k, j, count, delay + e, few) for e in (1e-8, -1e-8))
+        assert np.allclose(found.mean_by_delay, (later.mean - sooner.mean) / 2e-8, rtol=1e-3, atol=1e-3)
+        assert np.allclose(found.slope_by_delay, (later.slope - sooner.slope) / 2e-8, rtol=1e-3, atol=1e-3)
+
+
 def test_corrections_are_differentiated():
     """With gains of the filter: derivatives of the corrected simulation against central differences."""
     _, log = simulated(bench(), multisine(0.8, 1, 2.0, count=30), 3, TORQUE_NOISE)
@@ -141,6 +165,29 @@ def test_deviations_are_those_of_the_cramer_rao_bound(runs, found):
     for name, smallest in least.items():
         for one in found:
             assert 0.9 < one[name].deviation / smallest < 1.3, name
+
+
+def with_light_tool():
+    """A 3R whose last link hardly deflects its spring: 0.2 encoder steps."""
+    robot = fj.load("hua_3r")
+    light = dataclasses.replace(robot.links[2], mass=0.05, com=(0.0, 0.0, 0.02), inertia=np.diag([3e-4, 3e-4, 2e-4]))
+    law = fj.drives.Friction(1.0, 1.0, 0.05)
+    drives = [fj.ElasticDrive(800.0, fj.Motor(B, friction=law), damping=0.1) for B in (0.5, 0.5, 0.1)]
+    return robot.replace(links=(*robot.links[:2], light, *robot.links[3:])).with_drives(drives)
+
+
+def test_links_that_no_robot_has_are_no_obstacle():
+    """Least squares give link 3 no inertia that exists; the rest is estimated, and joint 3 stays unknown."""
+    true = with_light_tool()
+    _, log = simulated(true, multisine(np.array([0.5, 0.4, 0.3]), 1, 3.0, 0.3), 2, TORQUE_NOISE)
+    one = fj.identification.identify(rough(true), log, friction="coulomb", delay=0.0, method="output_error")
+    assert one.fit.converged
+    assert one["joint3.drive.stiffness"].verdict == "unknown"
+    errors = pulls(one, true)
+    assert np.mean([abs(x) < 2 for x in errors.values()]) > 0.85
+    assert max(abs(x) for x in errors.values()) < 4
+    for name in ("joint1.drive.stiffness", "joint2.drive.stiffness"):
+        assert one[name].deviation < 0.1  # of 800 Nm/rad
 
 
 def test_a_log_without_motor_torque_is_refused(runs):
