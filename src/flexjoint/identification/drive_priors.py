@@ -125,13 +125,18 @@ def with_priors(values: FloatArray, covariance: FloatArray, priors: FloatArray, 
     if not np.any(k):
         return Told(values, covariance, values, covariance, np.zeros_like(values))
     variances = deviations[k] ** 2
-    gain = np.linalg.solve(covariance[np.ix_(k, k)] + np.diag(variances), covariance[k]).T
-    together, spread = values + gain @ (priors - values)[k], covariance - gain @ covariance[k]
+    sums = covariance[np.ix_(k, k)] + np.diag(variances)
+    scale = np.sqrt(np.diag(sums))
+    gain = np.linalg.solve(sums / scale / scale[:, None], covariance[k] / scale[:, None]).T / scale
+    left = np.eye(len(values))
+    left[:, k] -= gain
+    together = values + gain @ (priors - values)[k]
+    spread = left @ covariance @ left.T + (gain * variances) @ gain.T  # positive, however little the logs say
     shares = np.zeros_like(values)
     shares[k] = np.clip(np.diag(spread)[k] / variances, 0.0, MOST_SHARE)
     alone = together + (together - priors) * shares / (1 - shares)
     grown = 1 / np.sqrt(1 - shares)
-    return Told(together, (spread + spread.T) / 2, alone, spread * grown[:, None] * grown, shares)
+    return Told(together, spread, alone, spread * grown[:, None] * grown, shares)
 
 
 def prior_notes(unknowns: Unknowns, told: Told, deviations: FloatArray, logs: Sequence[Estimate]) -> list[str]:

@@ -25,7 +25,7 @@ NONLINEAR = (
     "delay",
     "spring_zero",
 )  # their columns are derivatives at the current values
-NEARBY = 1e-5  # s: a torque follows a change of the delay by less linearly, to 1e-5 of it up to 50 Hz
+NEARBY = 2e-6  # s: a torque follows smaller changes of the delay linearly, to 2 % of the change: central differences
 DEGREE = 5  # of the polynomial that gives deflections from torques
 
 

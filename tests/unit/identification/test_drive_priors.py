@@ -30,6 +30,14 @@ def test_estimates_are_those_of_a_bayesian_regression():
     assert told.shares[2] == 0 and told.alone[2] == told.values[2]
 
 
+def test_priors_remain_where_logs_say_nothing():
+    told = with_priors(
+        np.array([1e9, 2.0]), np.array([[1e20, 3e7], [3e7, 1.0]]), np.array([5.0, 0.0]), np.array([0.1, np.inf])
+    )
+    assert told.values[0] == pytest.approx(5.0) and told.covariance[0, 0] == pytest.approx(0.01)
+    assert told.shares[0] > 0.99999 and np.linalg.eigvalsh(told.covariance).min() > 0
+
+
 def known_bench(trust="data_sheet", note="", paths=PATHS, **numbers):
     """The bench with a source of its drive."""
     return bench(**numbers).with_sources([fj.robot.Source(paths, trust, "test", note)])

@@ -8,6 +8,10 @@ import pytest
 import flexjoint as fj
 from flexjoint.dynamics.drivetrain.friction import friction as friction_jet
 from flexjoint.identification.dry_friction import dry_friction, mean_dry_friction
+from flexjoint.identification.equations import Equations
+from flexjoint.identification.parameters import unknowns
+from flexjoint.identification.recordings import recordings
+from flexjoint.identification.signals import Signals
 from flexjoint.identification.spring_shapes import SpringShape
 from flexjoint.spatial import ca
 from support.identification import bench, multisine, rough_bench, simulated
@@ -124,3 +128,12 @@ def test_a_law_that_is_not_estimated_is_named(cubic_log):
     assert any("HardeningSpring of hinge is not estimated" in x for x in one.notes)
     with pytest.raises(fj.InputError, match="spring is 'soft'"):
         fj.identification.identify(rough_bench(), cubic_log, spring="soft")
+
+
+def test_a_torque_follows_small_changes_of_its_delay(cubic_log):
+    part = recordings(cubic_log, None)[0]
+    what = unknowns(rough_bench(), ("viscous",), "known", True, False, True)
+    near, exact = (Equations(Signals(rough_bench(), part, "known"), what) for _ in range(2))
+    before, after = near.torque(0, 1e-3)[0], near.torque(0, 1e-3 + 1.9e-6)[0]
+    errors, changes = np.abs(after - exact.torque(0, 1e-3 + 1.9e-6)[0]), np.abs(after - before)
+    assert errors.max() < 0.02 * changes.max()  # (2π 50 Hz 1 ms)²/6, of central differences
