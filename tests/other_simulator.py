@@ -144,7 +144,7 @@ def simulated(case, seed):
 
 
 def errors(case, seed, folder):
-    """Errors of trusted numbers in deviations, by name; worst relative error of a stiffness; whether the model passes."""
+    """Errors of trusted numbers in deviations, by name; worst error of a stiffness; whether the model passes."""
     t, q, theta, tau = simulated(case, seed)
     path = Path(folder) / "chain.urdf"
     path.write_text(urdf(case.links))
