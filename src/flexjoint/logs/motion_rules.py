@@ -98,7 +98,7 @@ def motor_findings(log: Log, q: FloatArray, theta: FloatArray) -> Iterator[Findi
         return
     names = [log.robot.joints[i].name for i in joints]
     if order := other_order(q[:, joints], theta[:, joints]):
-        said = listed([names[k] for k in order], most=len(order))
+        said = ", ".join(names[k] for k in np.argsort(order))
         reason = f"the columns of theta are in another order than those of q, such as {said}"
         yield Finding("error", "order", names[0], reason, "name the columns after the joints")
         return
@@ -176,12 +176,11 @@ def unit_findings(log: Log, name: str, x: FloatArray) -> Iterator[Finding]:
             continue
         beyond.append(i)
         for unit, size in (("deg", DEGREE), ("mrad", 1e-3)) if kinds[i].angular else (("mm", 1e-3),):
-            enough = max(-low, high) > 2 * math.pi or not kinds[i].angular
-            if enough and size * low > lower - slack and size * high < upper + slack:
+            if size * low > lower - slack and size * high < upper + slack:
                 fitting.setdefault(unit, []).append(i)
                 break
-    here = [names[i] for i in beyond]
-    if beyond and sum(map(len, fitting.values())) == len(beyond):
+    here, largest = [names[i] for i in beyond], np.abs(x[:, beyond]).max(initial=0.0)
+    if beyond and sum(map(len, fitting.values())) == len(beyond) and largest > 2 * math.pi:
         for unit, joints in fitting.items():
             first, said = names[joints[0]], listed([names[i] for i in joints])
             fix = f"write the unit behind the header, such as '{name}.{first} [{unit}]'"

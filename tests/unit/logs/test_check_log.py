@@ -100,9 +100,8 @@ def test_signs(good):
 def test_joints_with_little_torque(good):
     """Joints 2 and 4 carry most of the torque: without them nothing else would be seen."""
     log = replace(good, tau_e=None, theta=None)
-    for i in (0, 5):
-        turned = np.where(np.arange(7) == i, -1.0, 1.0)
-        only(replace(log, tau=turned * log.tau), "error", "signs", f"tau of panda_joint{i + 1} has the opposite sign")
+    turned = np.array([1.0, 1.0, 1.0, 1.0, 1.0, -1.0, 1.0])
+    only(replace(log, tau=turned * log.tau), "error", "signs", "tau of panda_joint6 has the opposite sign")
     order = [2, 1, 4, 3, 0, 5, 6]
     only(replace(log, tau=log.tau[:, order]), "error", "order", "the columns of tau", "on average over the joints")
 

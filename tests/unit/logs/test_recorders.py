@@ -85,7 +85,7 @@ def test_slow_channel_with_repeated_numbers(run):
     held = np.repeat(run.q[::4], 4, axis=0)[: len(run.q)]
     found = problems(log_of(run, q=held), "warning")
     assert "q has new numbers at every 4th sample only: it is sampled at 250 Hz" in found[0].reason, found
-    coarse = 2 * np.pi / 2**12  # an encoder that repeats numbers when the joint is slow
+    coarse = 2 * np.pi / 2**10  # an encoder that repeats numbers when the joint is slow
     log = log_of(run, q=coarse * np.round(run.q / coarse))
     assert not any(x.rule == "samples" for x in check_log(log))
 
