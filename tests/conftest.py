@@ -1,4 +1,7 @@
-"""Tests compile what they test: no kernel of an earlier run is used; within a run all tests share one cache."""
+"""Tests compile what they test: no kernel of an earlier run is used; within a run all tests share one cache.
+
+Cases of `long_cases.txt` get the marker `long`.
+"""
 
 import atexit
 import gc
@@ -6,10 +9,14 @@ import os
 import shutil
 import sys
 import tempfile
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 import pytest
 
 from support.errors import WORST
+
+LONG_CASES = Path(__file__).with_name("long_cases.txt")
 
 if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the cache of the process that starts them
     os.environ["FLEXJOINT_CACHE"] = tempfile.mkdtemp(prefix="flexjoint-tests-")
@@ -37,3 +44,22 @@ def pytest_terminal_summary(terminalreporter, config):
     if config.getoption("--worst"):
         for test, error in sorted(WORST.items()):
             terminalreporter.write_line(f"{error:.1e}  {test}")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(config, items):
+    lines = LONG_CASES.read_text().splitlines()
+    patterns = {line.replace("[", "[[]"): line for line in lines if line and not line.startswith("#")}
+    by_file = {}
+    for pattern in patterns:
+        by_file.setdefault(pattern.split("::")[0], []).append(pattern)
+    found = set()
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        matching = [pattern for pattern in by_file.get(name.split("::")[0], ()) if fnmatchcase(name, pattern)]
+        found.update(matching)
+        if matching:
+            item.add_marker(pytest.mark.long)
+    whole = [Path(x).resolve() for x in config.args] == [LONG_CASES.parent.resolve()]
+    if whole and (unused := [patterns[x] for x in patterns.keys() - found]):
+        raise pytest.UsageError(f"long_cases.txt: no test is called {sorted(unused)}")
