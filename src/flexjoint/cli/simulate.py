@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from ..studies import MonteCarlo
     from ..trajectory import Trajectory
 
+MEASURED = (
+    "columns measured.* are the samples of the sensors; log, detect and identify read the true values beside them: "
+    "q, v, theta, theta_v"
+)
+
 
 @command(folder="output", reference="trajectory", share="friction_share")
 def simulate(
@@ -301,7 +306,9 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
     if STREAM in writers.values():
         send_csv(SimulationTable(run))
     code = DIVERGED if run.diverged else 0
-    return Found(run, CommandResult(content_of(run).shown, run_data(run), [*wanted.values()], code))
+    stored = writers.get(fj.results.write_results) is not None and any(x.startswith("measured.") for x in run.more)
+    shown = [*content_of(run).shown, *([MEASURED] if stored else [])]
+    return Found(run, CommandResult(shown, run_data(run), [*wanted.values()], code))
 
 
 def simulate_many(
