@@ -14,7 +14,7 @@ from .app import DIVERGED, INTERRUPTED, command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers, integrators, measured_states, trajectories
 from .controllers import compensated_controller, named_controller
-from .parameters import PlotFile, check_files, key_values
+from .parameters import PlotFile, ToolWrench, check_files, key_values
 from .progress import progress_bar
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
@@ -86,13 +86,7 @@ def simulate(
         str | None,
         typer.Option(help="Pose of a moving base, x, y, z in m, roll, pitch, yaw in rad; given as --trajectory."),
     ] = None,
-    wrench: Annotated[
-        tuple[float, float, float, float, float, float] | None,
-        typer.Option(
-            help="Constant force, N, and moment, Nm, on the tool, base coordinates: six numbers.",
-            metavar="FX FY FZ MX MY MZ",
-        ),
-    ] = None,
+    wrench: ToolWrench = None,
     payload: Annotated[float | None, typer.Option(help="Point mass at the tool, kg.")] = None,
     known: Annotated[
         bool, typer.Option("--known", help="The controller knows --base, --wrench and --payload.")
