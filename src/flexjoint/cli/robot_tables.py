@@ -113,7 +113,7 @@ def frequency_lines(found: RobotOverview) -> list[str]:
         return [f"eigenfrequencies: {found.frequency_note}"] if found.frequency_note else []
     zero, least, greatest, count = found.frequencies
     at_zero = listed([hertz(x) for x in zero], most=MOST_MODES)
-    band = interval(*(x / (2 * math.pi) for x in (least.min(), greatest.max())), "Hz")
+    band = interval(least.min() / (2 * math.pi), greatest.max() / (2 * math.pi), "Hz")
     return [
         f"eigenfrequencies at rest at q = 0: {at_zero} Hz",
         f"  over the workspace: {band} ({count} configurations within the limits)",

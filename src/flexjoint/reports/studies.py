@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from ..plots.figures import shown_units
-from ..plots.monte_carlo import plot_monte_carlo
+from ..plots.monte_carlo import failure_text, plot_monte_carlo
 from ..studies import MonteCarlo, failure_probability
 from ..studies.monte_carlo import LEVELS
 from ..tables import Table, quantity
@@ -42,7 +42,7 @@ def study_text(study: MonteCarlo) -> list[str | Table]:
         [joint.name, *(quantity(factor * x, unit) for x in (*largest[:, i], final[i]))]
         for i, (joint, unit, factor) in enumerate(zip(study.robot.joints, *shown_units(study.robot)))
     ]
-    note = infinity_note(study) if np.isinf([*largest, final]).any() else ""
+    note = f"∞, in the remaining runs: {failure_text(study)}" if np.isinf([*largest, final]).any() else ""
     title = "share of runs whose largest error is below"
     found.append(Table(["joint", *headings], rows, title, note, numbers=headings))
     found.append(f"probability that control fails: {failure_probability(study)}")
@@ -51,13 +51,6 @@ def study_text(study: MonteCarlo) -> list[str | Table]:
     if failed.size > SHOWN:
         found.append(f"and {failed.size - SHOWN} more")
     return found
-
-
-def infinity_note(study: MonteCarlo) -> str:
-    """Why quantiles are infinite."""
-    stiff = study.integrator_failed
-    why = ["diverged"] * bool(np.any(study.diverged & ~stiff)) + ["have a step that is too long"] * bool(np.any(stiff))
-    return f"∞: the remaining runs {' or '.join(why)}"
 
 
 def failure_table(study: MonteCarlo, rows: Sequence[int]) -> Table:
