@@ -92,7 +92,7 @@ def keys_of_bibliography():
 def test_citations_are_found():
     text = '# A [EJNEA (39)], [Featherstone ch. 6]\nx = y[Any]\n"""See [Hoepler] and [Craig table 2.1]; [q, v], [x]."""'
     assert CITATION.findall(prose(text)) == ["EJNEA", "Featherstone", "Hoepler", "Craig"]
-    assert sum(len(cited_in(path)) for path in SOURCES) > 5
+    assert len(list(itertools.islice((x for path in SOURCES for x in cited_in(path)), 6))) == 6
 
 
 @pytest.mark.parametrize("path", [*SOURCES, *EXAMPLES], ids=lambda path: str(path.relative_to(ROOT)))
