@@ -48,18 +48,20 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(config, items):
-    lines = LONG_CASES.read_text().splitlines()
-    patterns = {line.replace("[", "[[]"): line for line in lines if line and not line.startswith("#")}
     by_file = {}
-    for pattern in patterns:
-        by_file.setdefault(pattern.split("::")[0], []).append(pattern)
-    found = set()
+    for line in LONG_CASES.read_text().splitlines():
+        if line and not line.startswith("#"):
+            by_file.setdefault(line.split("::")[0], []).append(line)
+    collected, found = set(), set()
     for item in items:
         name = item.nodeid.removeprefix("tests/")
-        matching = [pattern for pattern in by_file.get(name.split("::")[0], ()) if fnmatchcase(name, pattern)]
+        collected.add(file := name.split("::")[0])
+        matching = [x for x in by_file.get(file, ()) if fnmatchcase(name, x.replace("[", "[[]"))]
         found.update(matching)
         if matching:
             item.add_marker(pytest.mark.long)
-    whole = [Path(x).resolve() for x in config.args] == [LONG_CASES.parent.resolve()]
-    if whole and (unused := [patterns[x] for x in patterns.keys() - found]):
-        raise pytest.UsageError(f"long_cases.txt: no test is called {sorted(unused)}")
+    if [Path(x).resolve() for x in config.args] != [LONG_CASES.parent.resolve()]:
+        return  # a part of the tests
+    absent = {x for x in by_file if not (LONG_CASES.parent / x).exists()}
+    if unused := [x for file in by_file.keys() & (collected | absent) for x in by_file[file] if x not in found]:
+        raise pytest.UsageError(f"long_cases.txt: no test is called {unused}")
