@@ -5,7 +5,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -51,16 +51,19 @@ def outlined(monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "wide_kernel", wide_kernel.__wrapped__)
 
 
-@pytest.mark.parametrize("robot", ["chain", "tree"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("algorithm", "robot"), [*zip(ALGORITHMS, ["chain", "tree"] * 3)])
 def test_outlined_functions(algorithm, robot, outlined):
     for lanes in WIDTHS[:2]:
         test_every_lane_and_tail_has_the_bits_of_the_scalar_kernel(algorithm, robot, lanes)
 
 
-@pytest.mark.parametrize("lanes", WIDTHS)
-@pytest.mark.parametrize("robot", ROBOTS)
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def one_width_each():
+    """Every algorithm with every robot, at one width in the suite and at all of them in long tests."""
+    for (i, name), (j, robot), (k, lanes) in product(*map(enumerate, (ALGORITHMS, ROBOTS, WIDTHS))):
+        yield pytest.param(name, robot, lanes, marks=[pytest.mark.long] * ((i + j + k) % 3 > 0))
+
+
+@pytest.mark.parametrize(("algorithm", "robot", "lanes"), [*one_width_each()])
 def test_every_lane_and_tail_has_the_bits_of_the_scalar_kernel(algorithm, robot, lanes):
     kernel = wide_kernel(algorithm, robot, lanes)
     sets = inputs_of(kernel.program, 24)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
 import casadi as ca
 import numpy as np
@@ -101,12 +102,17 @@ def test_the_loop_over_links_is_exported(tmp_path, monkeypatch):
         assert same_bits(run(exported, kernel, list(arrays))[0][0], kernel(*arrays))
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_exported_code_has_the_bits_of_the_kernel(algorithm, robot, tmp_path):
-    """Every algorithm and every robot at every level; every operation at every level is tested below."""
+def one_level_each():
+    """Every algorithm with every robot, at one level; half of them in long tests."""
+    for (k, algorithm), (i, robot) in product(enumerate(ALGORITHMS), enumerate(ROBOTS)):
+        yield pytest.param(algorithm, robot, LEVELS[(k + i) % 3], marks=[pytest.mark.long] * ((k + i) % 2))
+
+
+@pytest.mark.parametrize(("algorithm", "robot", "level"), [*one_level_each()])
+def test_exported_code_has_the_bits_of_the_kernel(algorithm, robot, level, tmp_path):
+    """Every operation at every level is tested below."""
     kernel = kernel_of(algorithm, robot)
-    function = compiled(kernel, tmp_path, LEVELS[([*ALGORITHMS].index(algorithm) + [*ROBOTS].index(robot)) % 3])
+    function = compiled(kernel, tmp_path, level)
     for arrays in inputs_of(kernel.program, 20):
         expected, bad = raw(kernel._code.address, kernel.program, arrays)
         found, status = run(function, kernel, arrays)

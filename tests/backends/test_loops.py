@@ -117,8 +117,7 @@ def robots():
 
 
 @pytest.mark.parametrize("name", robots())
-@pytest.mark.parametrize("order", [0, 2])
-@pytest.mark.parametrize("disturbed", [False, True])
+@pytest.mark.parametrize(("order", "disturbed"), [(0, False), (2, True)])
 def test_the_loop_over_links_gives_the_torques_of_straight_code(name, order, disturbed, monkeypatch):
     robot = robots()[name]
     rng = np.random.default_rng(0)

@@ -29,7 +29,11 @@ SETTINGS = [
     {"FLEXJOINT_CPU": "x86-64-v3"},
     {"FLEXJOINT_CPU": "x86-64-v4"},
 ]
-PROCESSORS = [{**SETTINGS[k], **SETTINGS[k + 3], **SETTINGS[k + 6]} for k in range(3)]  # each setting once
+PROCESSORS = [  # each setting once
+    {**SETTINGS[0], **SETTINGS[4], **SETTINGS[6]},
+    {**SETTINGS[2], **SETTINGS[5], **SETTINGS[7]},
+    {**SETTINGS[1], **SETTINGS[3], **SETTINGS[8]},  # a processor with AVX-512
+]
 x86 = pytest.mark.skipif(not control_word.X86, reason="settings of x86-64")
 
 

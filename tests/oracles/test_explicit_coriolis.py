@@ -82,12 +82,12 @@ def test_rate_of_inertia(robot):
 
 
 @each()
-@pytest.mark.parametrize("variant", ["christoffel", "0001", "1110"])
-def test_inertia_changes_by_C_and_its_transpose(robot, variant):
+def test_inertia_changes_by_C_and_its_transpose(robot):
     q, v, theta_v = random_state(robot, 3)
     rate = evaluate(lambda r, q, v: time_derivative(fj.mass_matrix(r, q, motors=True), [q, v]), robot, q, v)
-    C = evaluate(fj.coriolis_matrix, robot, q, v, theta_v, variant=variant, motors=True)
-    assert relative_error(C + C.T, rate) < 1e-13
+    for variant in ("christoffel", "0001", "1110"):
+        C = evaluate(fj.coriolis_matrix, robot, q, v, theta_v, variant=variant, motors=True)
+        assert relative_error(C + C.T, rate) < 1e-13, variant
 
 
 @each(SMALL)

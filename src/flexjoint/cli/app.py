@@ -172,7 +172,8 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
         @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
             options = (ctx.obj or CommonOptions()) | CommonOptions(*(given.pop(x) for x in COMMON))
-            perform(lambda: function(**with_robot(gathered(given))), options, ctx, translator(ctx, aliases))
+            streamed = given.get("output") == STREAM  # in ctx.params typer 0.16 keeps a text
+            perform(lambda: function(**with_robot(gathered(given))), options, streamed, ctx, translator(ctx, aliases))
 
         def gathered(given: dict[str, Any]) -> dict[str, Any]:
             parts = {x: options(**{y: given.pop(y) for y in options._fields}) for x, options in groups.items()}
@@ -210,16 +211,27 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
 
 
 def perform(
-    work: Callable[[], CommandResult], options: CommonOptions, ctx: typer.Context, translate: Callable[[str], str]
+    work: Callable[[], CommandResult],
+    options: CommonOptions,
+    streamed: bool,
+    ctx: typer.Context,
+    translate: Callable[[str], str],
 ) -> None:
-    """Run a command, write its report, and print its result, warnings and errors."""
+    """Run a command, write its report, and print its result, warnings and errors.
+
+    Args:
+        work: Runs the command.
+        options: Common options.
+        streamed: True if the command sends data to standard output; its text then goes to standard error.
+        ctx: Context of the command, for its report.
+        translate: Puts options in place of arguments in a message.
+    """
     import warnings
 
     from ..errors import FlexjointError, FlexjointWarning, InputError
     from .progress import reports
 
     said: dict[str, None] = {}  # in their order
-    output = ctx.params.get("output")
 
     def show(message: Any, *_: Any) -> None:
         if (text := translate(str(message))) not in said:
@@ -231,14 +243,14 @@ def perform(
         with warnings.catch_warnings():
             warnings.simplefilter("error" if options.strict else "always", FlexjointWarning)
             warnings.showwarning = show  # type: ignore[assignment]
-            if options.json and output == STREAM:
+            if options.json and streamed:
                 raise InputError("--json and -o - both write to standard output; choose one, or give -o a file name")
             with reports(options):
                 result = work()
                 if result.report is not None:
                     write_page(result.report, ctx, said)
         if options.json or not options.quiet:
-            print_result(result, options.json, output == STREAM)
+            print_result(result, options.json, streamed)
     except FlexjointWarning as warning:
         say(f"{translate(str(warning))} (a warning, treated as an error by --strict)")
         raise typer.Exit(BAD_INPUT) from None

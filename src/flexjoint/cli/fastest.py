@@ -12,7 +12,7 @@ from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .completion import trajectories
-from .parameters import PlotFile, check_files, files_of, posture
+from .parameters import PlotFile, ToolWrench, check_files, files_of, posture
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 from .tables import Table
@@ -45,13 +45,7 @@ def fastest(
     plot: PlotFile = None,
     report: ReportFile = None,
     intervals: Annotated[int | None, typer.Option(help="Intervals of the splines; default 40 or more.")] = None,
-    wrench: Annotated[
-        tuple[float, float, float, float, float, float] | None,
-        typer.Option(
-            help="Constant force, N, and moment, Nm, on the tool, base coordinates: six numbers.",
-            metavar="FX FY FZ MX MY MZ",
-        ),
-    ] = None,
+    wrench: ToolWrench = None,
 ) -> CommandResult:
     """Find the fastest motion along a path or between two postures.
 

@@ -9,7 +9,7 @@ import typer
 
 from .app import BAD_INPUT, CURRENT, command
 from .command_result import CommandResult
-from .parameters import TrajectoryName
+from .parameters import StiffnessName, ToolWrench, TrajectoryName
 from .robot_options import RobotArgument, without_gear_losses
 from .tables import Table
 
@@ -22,17 +22,8 @@ def fit(
     robot: RobotArgument,
     trajectory: TrajectoryName,
     samples: Annotated[int, typer.Option(help="Samples of the motion; peaks between them are found too.")] = 1001,
-    wrench: Annotated[
-        tuple[float, float, float, float, float, float] | None,
-        typer.Option(
-            help="Constant force, N, and moment, Nm, on the tool, base coordinates: six numbers.",
-            metavar="FX FY FZ MX MY MZ",
-        ),
-    ] = None,
-    stiffness: Annotated[
-        str | None,
-        typer.Option(help="Stiffness of joints with variable stiffness, Nm/rad or N/m: a number, or as TRAJECTORY."),
-    ] = None,
+    wrench: ToolWrench = None,
+    stiffness: StiffnessName = None,
 ) -> CommandResult:
     """Find the shortest duration of a trajectory under all limits.
 

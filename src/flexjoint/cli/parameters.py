@@ -22,6 +22,17 @@ AlgorithmName = Annotated[
 ]
 Order = Annotated[int | None, typer.Option(help="Highest derivative, for algorithms with an order.")]
 LinkName = Annotated[str | None, typer.Option(help="Name of a link, for algorithms of one link.")]
+ToolWrench = Annotated[
+    tuple[float, float, float, float, float, float] | None,
+    typer.Option(
+        help="Constant force, N, and moment, Nm, on the tool, base coordinates: six numbers.",
+        metavar="FX FY FZ MX MY MZ",
+    ),
+]
+StiffnessName = Annotated[
+    str | None,
+    typer.Option(help="Stiffness of joints with variable stiffness, Nm/rad or N/m: a number, or as TRAJECTORY."),
+]
 PlotFile = Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")]
 
 

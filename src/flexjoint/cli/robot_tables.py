@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import listed
+from ..tables import interval
 from .robot_cells import (
     axis_text,
     friction_cells,
@@ -112,10 +113,10 @@ def frequency_lines(found: RobotOverview) -> list[str]:
         return [f"eigenfrequencies: {found.frequency_note}"] if found.frequency_note else []
     zero, least, greatest, count = found.frequencies
     at_zero = listed([hertz(x) for x in zero], most=MOST_MODES)
-    low, high = hertz(least.min()), hertz(greatest.max())
+    band = interval(least.min() / (2 * math.pi), greatest.max() / (2 * math.pi), "Hz")
     return [
         f"eigenfrequencies at rest at q = 0: {at_zero} Hz",
-        f"  over the workspace: {low} to {high} Hz ({count} configurations within the limits)",
+        f"  over the workspace: {band} ({count} configurations within the limits)",
     ]
 
 

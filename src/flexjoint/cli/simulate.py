@@ -14,7 +14,7 @@ from .app import DIVERGED, INTERRUPTED, command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers, integrators, measured_states, trajectories
 from .controllers import compensated_controller, named_controller
-from .parameters import PlotFile, check_files, key_values
+from .parameters import PlotFile, ToolWrench, check_files, key_values
 from .progress import progress_bar
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from ..simulation import Sensors, Simulation
     from ..studies import MonteCarlo
     from ..trajectory import Trajectory
+
+MEASURED = (
+    "columns measured.* are the samples of the sensors; log, detect and identify read the true values beside them: "
+    "q, v, theta, theta_v"
+)
 
 
 @command(folder="output", reference="trajectory", share="friction_share")
@@ -81,13 +86,7 @@ def simulate(
         str | None,
         typer.Option(help="Pose of a moving base, x, y, z in m, roll, pitch, yaw in rad; given as --trajectory."),
     ] = None,
-    wrench: Annotated[
-        tuple[float, float, float, float, float, float] | None,
-        typer.Option(
-            help="Constant force, N, and moment, Nm, on the tool, base coordinates: six numbers.",
-            metavar="FX FY FZ MX MY MZ",
-        ),
-    ] = None,
+    wrench: ToolWrench = None,
     payload: Annotated[float | None, typer.Option(help="Point mass at the tool, kg.")] = None,
     known: Annotated[
         bool, typer.Option("--known", help="The controller knows --base, --wrench and --payload.")
@@ -301,7 +300,9 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
     if STREAM in writers.values():
         send_csv(SimulationTable(run))
     code = DIVERGED if run.diverged else 0
-    return Found(run, CommandResult(content_of(run).shown, run_data(run), [*wanted.values()], code))
+    stored = writers.get(fj.results.write_results) is not None and any(x.startswith("measured.") for x in run.more)
+    shown = [*content_of(run).shown, *([MEASURED] if stored else [])]
+    return Found(run, CommandResult(shown, run_data(run), [*wanted.values()], code))
 
 
 def simulate_many(

@@ -12,7 +12,7 @@ import typer
 from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
-from .parameters import PlotFile, TrajectoryName, check_files, files_of, key_values
+from .parameters import PlotFile, StiffnessName, ToolWrench, TrajectoryName, check_files, files_of, key_values
 from .progress import progress_bar
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
@@ -36,17 +36,8 @@ def torques(
     report: ReportFile = None,
     period: Annotated[float, typer.Option(help="Sampling period, s.")] = 1e-3,
     rigid: Annotated[bool, typer.Option("--rigid", help="Compare with the robot with rigid joints.")] = False,
-    wrench: Annotated[
-        tuple[float, float, float, float, float, float] | None,
-        typer.Option(
-            help="Constant force, N, and moment, Nm, on the tool, base coordinates: six numbers.",
-            metavar="FX FY FZ MX MY MZ",
-        ),
-    ] = None,
-    stiffness: Annotated[
-        str | None,
-        typer.Option(help="Stiffness of joints with variable stiffness, Nm/rad or N/m: a number, or as TRAJECTORY."),
-    ] = None,
+    wrench: ToolWrench = None,
+    stiffness: StiffnessName = None,
     sensitivity: Annotated[
         list[str] | None,
         typer.Option(help="Uncertain parameter, such as '*.mass=5%'; may be repeated.", metavar="PATH=DEVIATION"),

@@ -79,7 +79,7 @@ def check_program(component: Component, name: str, target: Target) -> str:
 
 
 def steps(component: Component, target: Target) -> tuple[list[FloatArray], dict[str, FloatArray]]:
-    """Inputs of some steps, an array per input, and the outputs by name; smaller inputs where results overflow."""
+    """Inputs of some steps, one array per input, and outputs by name; inputs shrink if results overflow."""
     for size in (0.3, 0.03, 0.003, 0.0):
         inputs = samples(component, size, target)
         try:

@@ -89,7 +89,7 @@ class Component:
         return (*self.state, *self.inputs, *self.parameters)
 
     def traced(self, law: StepLaw | None, columns: Sequence[Expression]) -> list[tuple[Array, Expression]]:
-        """What a law makes of the arguments: arrays of the state and of the outputs with their expressions."""
+        """Results of a law in SX: arrays of the next state and of the outputs with their expressions."""
         if law is None:
             raise InputError(f"{self.name} has no such law")
         named = [(array.name, x) for array, x in zip(self.arguments, columns)]

@@ -30,7 +30,7 @@ class Parts(NamedTuple):
 
     @property
     def needed(self) -> list[str]:
-        """The inputs without which a step gives no new torque; of a loop without controller all but the time."""
+        """Inputs that a new torque needs; for a loop without controller, all inputs except the time."""
         laws = ("", ESTIMATOR) if self.controller else tuple(self.reads)
         fields = [x for law in laws for x in self.reads.get(law, ())]
         return [*dict.fromkeys(fields), "reference" if self.controller else "torque"]

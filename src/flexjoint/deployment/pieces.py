@@ -44,7 +44,7 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(trajectory: Trajectory, order: int) -> Pieces:
-    """A trajectory as a piecewise polynomial, as good as derivatives up to `order` need.
+    """A trajectory as a piecewise polynomial, accurate in all derivatives up to `order`.
 
     Args:
         trajectory: Any trajectory with a finite duration, at rest at both ends.

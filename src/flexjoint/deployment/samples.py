@@ -32,7 +32,7 @@ EXACT = 1e-6  # share of the period by which stamps are rounded
 
 
 class Flag(IntFlag):
-    """What happened in a step, the sum of these."""
+    """Events of a step; the output `flags` is their sum."""
 
     FIRST = 1  # the laws started
     MISSED = 2  # samples are missing before this one
@@ -45,7 +45,7 @@ class Flag(IntFlag):
 
 
 class Clock(NamedTuple):
-    """What is kept of the stamps: columns of the state."""
+    """Part of the state that remembers time stamps."""
 
     seen: Expression  # 1 after the first usable sample
     stamp: Expression  # of the last usable sample, s
@@ -53,7 +53,7 @@ class Clock(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """The time of a sample: conditions are 1 or 0."""
+    """Timing of a sample; conditions are 1 or 0."""
 
     first: Expression
     h: Expression  # time since the sample before, s; the period at the first
@@ -68,7 +68,7 @@ STAMP, ELAPSED = Array("t", (), "s"), Array("elapsed", (), "s")
 
 
 def timing(before: Clock, t: Expression, elapsed: Expression | None, period: float) -> Timing:
-    """The time that passed before a sample with the stamp t, s; or the `elapsed` time, which is given."""
+    """Timing of a sample from its stamp t, s, or from the `elapsed` time, s, if that is given."""
     first = before.seen == 0
     raw = t - before.stamp if elapsed is None else elapsed
     exact = ca.fabs(raw - period) <= EXACT * period

@@ -1,4 +1,4 @@
-"""What `serve` takes and returns: faults of motors, and what happened in a run."""
+"""Motor faults, which `serve` takes, and the record of a run, which it returns."""
 
 from __future__ import annotations
 

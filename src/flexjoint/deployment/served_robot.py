@@ -24,7 +24,7 @@ STATE = ("q", "v", "theta", "theta_v", "tau_e")
 
 
 class Simulated:
-    """The plant, a state after the other."""
+    """The simulated plant and its current state."""
 
     def __init__(
         self, robot: Robot, period: float, q: Any, stiffness: Any, substeps: int, faults: tuple[MotorFault, ...]
@@ -37,7 +37,7 @@ class Simulated:
         self.component.kernel  # noqa: B018  compiled before the clock runs
 
     def advance(self, tau: FloatArray, k: int) -> FloatArray:
-        """A period later; returns the torque that acted."""
+        """Advance by one period under torques tau; returns the torque that acted, with faults."""
         acting = tau.copy()
         for fault in self.faults:
             if k * self.period >= fault.begin:
@@ -48,7 +48,7 @@ class Simulated:
 
 
 def in_lock_step(plant: Simulated, wire: Wire, end: int | None, delay: int, record: bool) -> Served:
-    """Every state waits for its answer; a packet that is lost is sent again."""
+    """Run in lock step: each period waits for the answer to its state; lost packets are sent again."""
     found, rows = wire.found, Rows(record)
     if end == 0:
         return finished(plant, found, rows)
@@ -79,7 +79,7 @@ def in_lock_step(plant: Simulated, wire: Wire, end: int | None, delay: int, reco
 
 
 def in_real_time(plant: Simulated, wire: Wire, end: int | None, delay: int, record: bool) -> Served:
-    """Periods begin at fixed times; what has come by the end of a period acts in the next one."""
+    """Run in real time: the command received during a period acts in the next one."""
     found, rows = wire.found, Rows(record)
     if end == 0:
         return finished(plant, found, rows)
@@ -119,7 +119,7 @@ def in_real_time(plant: Simulated, wire: Wire, end: int | None, delay: int, reco
 
 
 class Rows:
-    """States and torques of a run, if they are asked for."""
+    """Recorded states and torques of a run; empty without `record`."""
 
     def __init__(self, kept: bool) -> None:
         self.kept = kept
@@ -127,14 +127,14 @@ class Rows:
         self.torques: list[FloatArray] = []
 
     def add(self, numbers: FloatArray, tau: FloatArray) -> None:
-        """Those of a period."""
+        """Record one period."""
         if self.kept:
             self.states.append(numbers)
             self.torques.append(tau)
 
 
 def finished(plant: Simulated, found: Served, rows: Rows) -> Served:
-    """What happened, with the last state."""
+    """The result of a run, with its last state."""
     n, m = plant.robot.n, plant.robot.motor_count
     edges = np.cumsum([n, n, m, m])
     found.state = dict(zip(STATE, np.split(plant.numbers, edges)))

@@ -33,7 +33,7 @@ class Wire:
         return False
 
     def send(self, data: bytes) -> None:
-        """To the controller; a full or unreachable network loses packets, as networks do."""
+        """Send a packet to the controller; it is lost if the network is full or unreachable."""
         if not self.dropped():
             try:
                 self.channel.sendto(data, self.partner)
@@ -63,7 +63,7 @@ class Wire:
                 return command
 
     def wait_for_greeting(self) -> None:
-        """Until a controller has said where it is; Ctrl-C ends it."""
+        """Wait for the first packet of a controller, which tells its address; Ctrl-C ends the wait."""
         while True:
             command = self.receive(0.2)
             if command is not None and command.sequence == GREETING:
@@ -73,7 +73,7 @@ class Wire:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A UDP socket; an address beyond this machine must be given as such, and is not checked further."""
+    """A bound UDP socket; any address of this machine may be given, 127.0.0.1 keeps it local."""
     whole("serve", "port", port, 0, 65535)
     try:
         family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET

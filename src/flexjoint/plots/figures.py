@@ -56,22 +56,22 @@ def drawn_into(ax: Axes | None, size: tuple[float, float]) -> tuple[Any, Axes]:
 
 
 def name_text(name: str, longest: int = LONGEST) -> str:
-    """A name from a file as text of a figure: short, as it is, whatever characters it has."""
+    """A name from a file as literal text of a figure, shortened."""
     return literal(shortened(harmless(ends(name)), longest))
 
 
 def ends(text: str) -> str:
-    """The beginning and the end of a text, from which a short one can be made as from the whole."""
+    """Beginning and end of a long text, enough to shorten it further."""
     return text if len(text) <= 2_000 else f"{text[:1_000]}{text[-1_000:]}"
 
 
 def shortened(name: str, longest: int = LONGEST) -> str:
-    """A name that fits into a figure: of a long one the beginning and the end."""
+    """A name that fits into a figure: beginning and end of a long one."""
     return name if len(name) <= longest else f"{name[: longest - 9]}…{name[-8:]}"
 
 
 def literal(text: str) -> str:
-    """The text as it is: dollar signs are no mathematics of matplotlib; control characters are escapes."""
+    """Literal text for matplotlib: dollar signs start no mathematics, control characters become escapes."""
     return harmless(text, keep="\n").replace("$", r"\$")
 
 

@@ -264,7 +264,7 @@ def phase_step(low: float, high: float) -> float:
 
 
 def settled(model: LinearModel, inputs: Sequence[str], outputs: Sequence[str]) -> float:
-    """Duration after which all curves stay within 1 % of their span, and half as long again, s."""
+    """1.5 times the duration after which all curves stay within 1 % of their span, s."""
     end = slowest(model)
     for _ in range(6):  # each look is finer, as the samples of a long one are far apart
         t = np.linspace(0.0, end, 1001)

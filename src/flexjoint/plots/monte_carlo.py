@@ -75,7 +75,8 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str] | None = No
 
 def failure_text(study: MonteCarlo) -> str:
     """Why some runs have no finite error."""
-    why = ["diverged"] * bool(np.any(study.diverged)) + ["step too long"] * bool(np.any(study.integrator_failed))
+    stiff = study.integrator_failed
+    why = ["diverged"] * bool(np.any(study.diverged & ~stiff)) + ["step too long"] * bool(np.any(stiff))
     return " or ".join(why)
 
 

@@ -130,7 +130,7 @@ def not_zero(robot: Robot, shown: Sequence[Panel]) -> list[Panel]:
 def page_figures(
     robot: Robot, t: FloatArray, shown: Sequence[Panel], title: str, caption: str
 ) -> dict[str, Callable[[], Figure]]:
-    """Figures of at most four panels each, which a page can show side by side: functions that draw them, by caption."""
+    """Functions that draw figures of at most four panels, by caption, for pages that show them side by side."""
     shown = not_zero(robot, shown)
     count = math.ceil(len(shown) / MOST_COLUMNS)
     edges = [round(k * len(shown) / count) for k in range(count + 1)]
@@ -162,7 +162,7 @@ def draw(axis: Axes, t: FloatArray, panel: Panel, i: int, step: int) -> None:
 
 
 def draw_limits(axis: Axes, t: FloatArray, panel: Panel, i: int, step: int) -> None:
-    """Draw the limits of joint i that a curve reaches or comes near to, and mark what is beyond them."""
+    """Draw the limits of joint i that a curve comes near, and mark samples beyond them."""
     found = panel.bounded(i)
     for limit in sorted({y for x in found for y in near_limits(*x)}):
         axis.axhline(limit, color=LIMIT, linestyle=(0, (5, 3)), linewidth=1.0, zorder=1, label="limit")
@@ -179,7 +179,7 @@ def draw_limits(axis: Axes, t: FloatArray, panel: Panel, i: int, step: int) -> N
 
 
 def near_limits(values: FloatArray, lower: float, upper: float) -> list[float]:
-    """The limits that a curve reaches, or comes near to."""
+    """The limits that a curve comes near."""
     values = values[np.isfinite(values)]
     if not values.size:
         return []
@@ -194,7 +194,7 @@ def limits_of(robot: Robot, name: str, factors: FloatArray | float = 1.0) -> Flo
 
 
 def second_limits(robot: Robot, name: str, factors: FloatArray | float = 1.0) -> FloatArray | None:
-    """Those of second motors, at their joints, (2, n): infinite where a joint has none; None without any limit."""
+    """Limits of second motors per joint, (2, n); infinite where a joint has none; None without any limit."""
     quantity = limited_quantities(robot).get(name)
     if quantity is None or len(quantity.upper) == robot.n:
         return None
@@ -250,7 +250,7 @@ def batch_panel(
 
 
 def middle_and_band(values: FloatArray) -> tuple[FloatArray, FloatArray | None]:
-    """One run itself; of a batch the median (m, n) and the band (2, m, n)."""
+    """A run unchanged; for a batch the median (m, n) and the band (2, m, n)."""
     if values.ndim == 2:
         return values, None
     with warnings.catch_warnings():

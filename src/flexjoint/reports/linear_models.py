@@ -56,7 +56,7 @@ def decays(model: LinearModel) -> bool:
 
 
 def pole_table(model: LinearModel) -> Table:
-    """Poles, frequencies and damping ratios; of a conjugate pair one row."""
+    """Poles, frequencies and damping ratios; one row per conjugate pair."""
     least = ROUNDING * model.frequencies.max(initial=0.0)
     rows = []
     for pole, size, damping in zip(model.poles, model.frequencies, model.damping):

@@ -26,7 +26,7 @@ def motor_content(table: JointTable) -> Content:
 
 
 def peak_table(table: JointTable) -> Table:
-    """Largest value of each panel of the plot per joint; of errors their bound."""
+    """Largest value per joint of each panel of the plot; for errors, their bound."""
     found = panels(table)
     rows = [
         [joint.name, *(f"{x.largest(i):.4g} {x.units[i]}" for x in found)] for i, joint in enumerate(table.robot.joints)

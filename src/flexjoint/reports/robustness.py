@@ -14,7 +14,7 @@ from ..python_code import literal
 from ..studies import GainSearch, SobolIndices, StudySummary, WorstCase
 from ..studies.error_summary import merit_text
 from ..studies.intervals import level_text, samples_needed
-from ..tables import Table
+from ..tables import Table, quantity
 from .content import Content, content_of
 
 SHOWN = 20  # rows of a table of gains
@@ -26,7 +26,7 @@ def summary_content(found: StudySummary) -> Content:
     counts = ", ".join(f"{count} {outcome}" for outcome, count in found.outcomes.items())
     confidence = found.failures.confidence
     rows = [
-        [merit_text(of), level_text(x.level), *(f"{y:.4g} {found.units[of]}".rstrip() for y in x[1:4])]
+        [merit_text(of), level_text(x.level), *(quantity(y, found.units[of], 4) for y in x[1:4])]
         for of, x in found.rows
     ]
     headings = ["figure of merit", "level", "quantile", "low", "high"]
@@ -53,7 +53,7 @@ def sobol_content(found: SobolIndices) -> Content:
     pairs = ((found.first, found.first_interval), (found.total, found.total_interval))
     rows = [[found.names[k], *(index_text(x[k], ends[k]) for x, ends in pairs)] for k in order]
     headings = ["parameter", "first order", "total"]
-    size = f"{found.mean:.4g} {found.unit}".rstrip()
+    size = quantity(found.mean, found.unit, 4)
     text = (
         f"{found.robot.name}: {merit_text(found.of)}, mean {size}, standard deviation {np.sqrt(found.variance):.3g}; "
         f"{found.runs} runs of {found.samples} base samples"
@@ -81,7 +81,7 @@ def worst_content(found: WorstCase) -> Content:
     numbers = ("nominal", "low", "high", "worst")
     rows = []
     for k, name in enumerate(found.names):
-        values = [f"{columns[x][k]:.6g} {columns['unit'][k]}".rstrip() for x in numbers]
+        values = [quantity(columns[x][k], columns["unit"][k], 6) for x in numbers]
         rows.append([name, *values, f"{100 * found.places[k]:.0f} %"])
     headings = ["parameter", *numbers, "place"]
     lines: list[str | Table] = [f"{found.robot.name}: {found.text}"]

@@ -37,7 +37,7 @@ def run_content(run: Simulation) -> Content:
 
 
 def run_table(run: Simulation) -> Table:
-    """Errors and torques per joint, of a batch those of the worst run; of a run that diverged, until then.
+    """Errors and torques per joint: of a batch the worst run, of a diverged run up to its end.
 
     In open loop there is no motion to err from: torques only.
     """
@@ -54,7 +54,7 @@ def run_table(run: Simulation) -> Table:
 
 
 def run_errors(run: Simulation) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Largest and last error per joint, (n,), and largest torque per motor, until the run ended; of all runs."""
+    """Largest and last error per joint, (n,), and largest torque per motor, over all runs until they end."""
     place = np.asarray(run.periods - round(run.t[0] / run.period), dtype=int)[..., None, None]
     errors, torques = np.abs(run.error), np.abs(run.tau)
     final = np.take_along_axis(errors, place, -2)

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from ..plots.figures import shown_units
-from ..plots.monte_carlo import plot_monte_carlo
+from ..plots.monte_carlo import failure_text, plot_monte_carlo
 from ..studies import MonteCarlo, failure_probability
 from ..studies.monte_carlo import LEVELS
-from ..tables import Table
+from ..tables import Table, quantity
 from .content import Content, content_of
 
 SHOWN = 10  # failures
@@ -39,10 +39,12 @@ def study_text(study: MonteCarlo) -> list[str | Table]:
     headings = [*(f"{100 * x:g} %" for x in LEVELS), "at the end, 95 %"]
     largest, final = study.quantiles(), study.quantiles([0.95], "final")[0]
     rows = [
-        [joint.name, *(f"{factor * x:.3g} {unit}" for x in (*largest[:, i], final[i]))]
+        [joint.name, *(quantity(factor * x, unit) for x in (*largest[:, i], final[i]))]
         for i, (joint, unit, factor) in enumerate(zip(study.robot.joints, *shown_units(study.robot)))
     ]
-    found.append(Table(["joint", *headings], rows, "share of runs whose largest error is below", numbers=headings))
+    note = f"∞, in the remaining runs: {failure_text(study)}" if np.isinf([*largest, final]).any() else ""
+    title = "share of runs whose largest error is below"
+    found.append(Table(["joint", *headings], rows, title, note, numbers=headings))
     found.append(f"probability that control fails: {failure_probability(study)}")
     if failed.size:
         found.append(failure_table(study, failed[:SHOWN].tolist()))
@@ -58,7 +60,7 @@ def failure_table(study: MonteCarlo, rows: Sequence[int]) -> Table:
     for row in rows:
         joint, worst = study.joint[row], study.largest[row].argmax()
         diverged = f"{joints[joint].name} diverged at {study.ended[row]:.3g} s"
-        off = f"{joints[worst].name} off by {factors[worst] * study.largest[row, worst]:.3g} {units[worst]}"
+        off = f"{joints[worst].name} off by {quantity(factors[worst] * study.largest[row, worst], units[worst])}"
         stiff = f"step too long for {joints[study.stiff_joint[row]].name}, stable up to {study.longest_step[row]:.3g} s"
         what = stiff if study.integrator_failed[row] else diverged if joint >= 0 else off
         found.append([str(study.samples[row]), what, *(f"{x:.4g}" for x in study.parameters[row])])

@@ -125,12 +125,12 @@ def setting_text(value: object) -> str:
 
 
 def capitalized(text: str) -> str:
-    """The text with a capital letter at its start; a name with a colon behind it stays as it is."""
+    """The text with a capital first letter, unless it starts with a name and a colon."""
     return text if text.partition(" ")[0].endswith(":") else text[:1].upper() + text[1:]
 
 
 def drawn(figure: Picture) -> Callable[[], Figure | bytes]:
-    """A function that gives the figure."""
+    """A function that returns the figure."""
     return figure if callable(figure) else lambda: figure
 
 

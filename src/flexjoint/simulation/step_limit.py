@@ -241,7 +241,7 @@ def too_long(loop: ClosedLoop, limits: StepLimits, first: tuple[int, ...] = ()) 
     return (
         f"a step of {loop.period / loop.substeps:.6g} s ({loop.integrator}) is too long for joint '{name}' with the "
         f"parameters given{many}{where}: it is stable up to {longest:.3g} s; take "
-        f"{int(np.ceil(loop.period / longest))} substeps per period"
+        f"substeps={int(np.ceil(loop.period / longest))}"
     )
 
 

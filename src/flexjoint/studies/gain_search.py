@@ -15,6 +15,7 @@ from ..errors import InputError, listed, shown
 from ..html import table
 from ..results.columns import Column
 from ..robot import Robot
+from ..tables import quantity
 from ..types import FloatArray
 from .error_summary import merit_text
 from .experiment import Evaluation, Experiment, Progress
@@ -102,9 +103,9 @@ class GainSearch:
     @property
     def text(self) -> str:
         """The objective of the best gains, with its interval, in words."""
-        unit = "" if self.level is None else f" {self.unit}".rstrip()
         x, low, high = (float(array[self.place]) for array in (self.objective, self.low, self.high))
-        return f"{self.aim} {x:.4g}{unit} ({low:.4g} to {high:.4g})"
+        best = quantity(x, "" if self.level is None else self.unit, 4)
+        return f"{self.aim} {best} ({quantity(low, digits=4)} to {quantity(high, digits=4)})"
 
     @property
     def edges(self) -> list[str]:

@@ -23,6 +23,7 @@ from ..html import table
 from ..robot import Robot
 from ..simulation.result import Simulation
 from ..simulation.step_limit import StepLimits, too_long
+from ..tables import quantity
 from ..types import FloatArray
 from .block_files import Block
 from .block_run import BlockRun, cores, merged
@@ -110,7 +111,7 @@ class MonteCarlo:
         errors = self.quantiles([0.5])[0]
         i = int(errors.argmax())
         unit = self.robot.joints[i].kind.unit("rad | m")
-        return f"; median of the largest error {errors[i]:.3g} {unit} at {self.robot.joints[i].name}"
+        return f"; median of the largest error {quantity(errors[i], unit)} at {self.robot.joints[i].name}"
 
     @property
     def complete(self) -> bool:

@@ -14,6 +14,7 @@ from ..html import table
 from ..results.columns import Column
 from ..robot import Robot
 from ..robot.parameters import robot_parameters
+from ..tables import quantity
 from ..types import FloatArray
 from .error_summary import merit_text
 from .experiment import Evaluation, Experiment, Progress
@@ -74,10 +75,10 @@ class WorstCase:
     @property
     def text(self) -> str:
         """What was found, in a line."""
-        found = f"{merit_text(self.of)} {self.value:.4g} {self.unit}".rstrip()
+        found = f"{merit_text(self.of)} {quantity(self.value, self.unit, 4)}"
         if self.joint >= 0:
             found = f"{self.robot.joints[self.joint].name} diverged at {self.ended:.3g} s"
-        nominal = f"{self.nominal_value:.4g} {self.unit}".rstrip()
+        nominal = quantity(self.nominal_value, self.unit, 4)
         return f"{found} in {self.runs} runs; the nominal robot has {nominal}"
 
     @property

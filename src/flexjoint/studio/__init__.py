@@ -1,4 +1,4 @@
-"""Experiments with a robot: numbers that are moved by hand, runs at once, and the page in the browser that does it."""
+"""Experiments with a robot: settings changed by hand, simulated at once, in Python or on a page in the browser."""
 
 from .detection import Detection as Detection
 from .experiment import Experiment as Experiment

@@ -13,7 +13,7 @@ from .settings import Setting
 
 
 class Adjustable:
-    """What has settings; subclasses fill both dictionaries.
+    """Base class of objects with settings; subclasses fill both dictionaries.
 
     Attributes:
         settings: The numbers by name, with their ranges.

@@ -1,4 +1,4 @@
-"""Controllers that suit a robot, and numbers to begin with."""
+"""Controllers that suit a robot, and their initial numbers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def unsuited(robot: Robot, q: FloatArray, period: float) -> dict[str, str]:
 
 
 def preferred(robot: Robot, reasons: dict[str, str]) -> str:
-    """The controller to begin with."""
+    """Name of the initial controller."""
     order = PREFERRED if any(robot.compliant) else (*RIGID, *PREFERRED)
     suited = [name for name, reason in reasons.items() if not reason]
     if not suited:
@@ -84,7 +84,7 @@ def first_numbers(name: str, robot: Robot, q: FloatArray) -> list[float]:
 
 
 def built_in(name: str, robot: Robot, numbers: Sequence[float], period: float) -> list[str]:
-    """The numbers of a controller that are part of its code: another value needs another kernel."""
+    """The numbers of a controller that are constants of its kernel: a new value needs a new kernel."""
     own, found = code_of(made(name, robot, numbers, period), "gains"), []
     for k, gain in enumerate(registered(name).numbers):
         other = [x * (1.01 if j == k else 1.0) + (0.01 if j == k and not x else 0.0) for j, x in enumerate(numbers)]

@@ -186,7 +186,7 @@ class Experiment(Adjustable):
             raise
 
     def _scale_numbers(self) -> None:
-        """Scale the first numbers of the controller, if need be, until the loop is stable."""
+        """Scale the initial numbers of the controller until the loop is stable, if it is not."""
         found = stable_numbers(self)
         if found is None:
             self.notes.append(f"{self.controller_name} is unstable with every number tried: see the limits")
@@ -284,7 +284,7 @@ class Experiment(Adjustable):
         return found
 
     def _start(self, task: Task) -> JointState:
-        """Where a run starts by itself; kept, because joints with two motors take long to be placed."""
+        """Default start of a run, at rest; cached, because it takes long for joints with two motors."""
         first = np.asarray(task.reference(np.zeros(()), 0))[0]
         if self._rest is None or not np.array_equal(self._rest[0], first):
             self._rest = first, resting(self.plant, task.controller, first)
@@ -306,7 +306,7 @@ class Experiment(Adjustable):
         return limits_of(self)
 
     def stable_range(self, name: str) -> tuple[float, float]:
-        """Ends of the stable values of a setting while the others stay, within its range; NaN if it is unstable now.
+        """Stable interval of a setting within its range, other settings unchanged; NaN if the loop is unstable now.
 
         Args:
             name: Of a setting of the groups robot and control; or a pattern: then relative to the `scale` of each.

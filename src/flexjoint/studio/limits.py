@@ -36,7 +36,7 @@ LONGER = 64  # times a step: how far a stable one is looked for
 
 
 def growth_of(loop: ClosedLoop, point: OperatingPoint) -> tuple[float, int]:
-    """Rate, 1/s, at which deviations grow, and the joint that shows it most; infinite where the map is not finite."""
+    """Growth rate of deviations, 1/s, and the joint that grows most; infinite where the map is not finite."""
     J = by_differences(loop, ONE_PERIOD, point)
     if not np.all(np.isfinite(J)):
         return math.inf, 0
@@ -68,7 +68,7 @@ def longest_period(loop: ClosedLoop, point: OperatingPoint) -> float:
 
 
 def stable_range(stable: Callable[[float], bool], low: float, high: float, now: float) -> tuple[float, float]:
-    """The ends of the interval around `now` within [low, high] in which something is stable; NaN if it is not now."""
+    """The stable interval around `now` within [low, high]; NaN if `now` is unstable."""
     if not stable(now):
         return math.nan, math.nan
     return edge(stable, now, low), edge(stable, now, high)

@@ -1,4 +1,4 @@
-"""The controls of a studio in tabs: each one calls a method of the Studio and shows what the experiment says."""
+"""Controls of a studio, in tabs: each calls a method of the Studio and shows the state of the experiment."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StudioPanel:
 
     @property
     def experiment(self) -> Experiment:
-        """What is set and run."""
+        """The experiment."""
         return self.studio.experiment
 
     def build(self, server: viser.ViserServer) -> AbstractContextManager[Any]:
@@ -257,7 +257,7 @@ class StudioPanel:
         self.detected.content = text(f"detected at {when}: residual {found.residual:.3g} of {label(found.joint)}", BAD)
 
     def show_limits(self, experiment: Experiment, changed: Callable[[], bool]) -> None:
-        """Write the limits beside the sliders, of a copy of the experiment; stops when something has `changed`."""
+        """Write the stability limits beside the sliders; stops as soon as something has `changed`."""
         for name, box in list(self.ranges.items()):
             found = self._range(experiment, name)
             if changed():

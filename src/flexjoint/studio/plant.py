@@ -1,4 +1,4 @@
-"""The robot that moves: its springs and its payload are those of the settings."""
+"""The simulated robot, with springs and payload from the settings."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class Studio:
         self._do(write)
 
     def settle(self, seconds: float = 60.0, limits: bool = False) -> bool:
-        """Wait until the curves show all changes, and with `limits` the stability limits too; False if it is later."""
+        """Wait until the curves, and with `limits` the stability limits, show all changes; False after a timeout."""
         return self._worker.settle(seconds, limits)
 
     def wait(self, duration: float | None = None, until_closed: bool = False) -> None:
@@ -179,7 +179,7 @@ class Studio:
         self._worker.do(action)
 
     def _run(self) -> None:
-        """Run with the settings as they are, and show it; what cannot be run leaves the curves, marked as old."""
+        """Run with the current settings and show the result; if that fails, the curves stay, marked as old."""
         begin = time.perf_counter()
         try:
             run = self.experiment.run()
@@ -206,7 +206,7 @@ class Studio:
         self._panel.show_limits(self.experiment.copy(), changed)
 
     def _failed(self, error: Exception) -> None:
-        """Say what a change, a run or a file met; the studio goes on."""
+        """Show an error of a change, a run or a file; the studio continues."""
         known = isinstance(error, FlexjointError | OSError)
         self._panel.say(str(error) if known else f"{type(error).__name__}: {error}", bad=True)
 

@@ -1,4 +1,4 @@
-"""The numbers of an experiment: each with its range, unit and value at first."""
+"""Settings of an experiment: numbers with range, unit and initial value."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def surrounding_settings(robot: Robot, q: FloatArray) -> list[Setting]:
 
 
 def gain_settings(robot: Robot, law: Registration, numbers: Iterable[float], fixed: Iterable[str]) -> list[Setting]:
-    """The numbers of a controller; those in `fixed` would need another kernel and have no setting."""
+    """Settings of a controller; numbers in `fixed` would need another kernel and get no setting."""
     found = []
     for gain, x in zip(law.numbers, numbers):
         low, high = sorted((x / 100, GAIN_RANGE * x)) if x else (0.0, 1.0)

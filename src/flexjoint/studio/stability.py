@@ -1,4 +1,4 @@
-"""Stability of an experiment as it is set, and numbers with which it is stable."""
+"""Stability of an experiment with its current settings, and settings that make it stable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TRIED = (1.0, 2.0, 0.5, 4.0, 0.25, 8.0, 0.125, 16.0, 1 / 16, 1 / 32, 1 / 64)  # 
 
 
 class StabilityLimits(NamedTuple):
-    """Limits of an experiment as it is set.
+    """Stability limits of an experiment with its current settings.
 
     Args:
         growth: Rate at which the slowest deviation grows, 1/s; negative for a stable loop.

@@ -1,4 +1,4 @@
-"""Where the camera of a page stands at first, and the floor under the robot."""
+"""Initial camera of a page, and the floor under the robot."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def place_camera(server: viser.ViserServer, points: FloatArray, width: float, size: float) -> Any:
-    """Look at points (k, 3) of all motions, m, and at the base; draw the floor, and return it.
+    """Point the camera at the robot and draw the floor; returns the floor.
 
     Args:
         server: The viser server.
-        points: What is to be seen of one robot.
-        width: From the first to the last of several robots side by side, m; 0 for one.
-        size: Of the robot, m.
+        points: Points of one robot that must be visible, over all motions, (k, 3), m; the base is added.
+        width: Distance from the first to the last of several robots side by side, m; 0 for one robot.
+        size: Size of the robot, m.
     """
     points = np.concatenate([points, np.zeros((1, 3))])
     centre = (points.min(axis=0) + points.max(axis=0)) / 2

@@ -88,7 +88,7 @@ class Controls:
         return playback.begin, playback.end, 10.0 ** math.floor(math.log10((playback.end - playback.begin) / 200))
 
     def show_motion(self, old: bool) -> None:
-        """Show the motions of the viewer, which have changed; curves that are `old` are marked so."""
+        """Show the new motions of the viewer; with `old` the curves are marked as outdated."""
         if self.plot is not None:
             low, high, step = self._span()
             if (low, high) != (self.time.min, self.time.max):
@@ -183,20 +183,20 @@ class Controls:
 
 
 def within(lower: float, upper: float, step: float) -> tuple[float, float]:
-    """The interval with ends that are multiples of the step, inside the given one if it is longer than two steps."""
+    """The interval, rounded inwards to multiples of the step; unchanged if it is at most two steps long."""
     if upper - lower <= 2 * step:
         return lower, upper
     return round(math.ceil(lower / step - 1e-6) * step, 6), round(math.floor(upper / step + 1e-6) * step, 6)
 
 
 def put(slider: Any, value: float) -> None:
-    """Move a slider; what differs by less than its step stays, so that a slider being dragged is not moved."""
+    """Move a slider, unless the change is below half its step: a slider that is being dragged stays in place."""
     if abs(slider.value - value) >= 0.51 * slider.step:
         slider.value = float(np.clip(value, slider.min, slider.max))
 
 
 def by_hand(action: Any) -> Any:
-    """A callback for what a user changes on the page; what the viewer sets itself is left alone."""
+    """A callback that runs for changes by the user only, not for changes by the viewer itself."""
 
     def changed(event: Any) -> None:
         if event.client_id is not None:

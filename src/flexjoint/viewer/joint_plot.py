@@ -112,7 +112,7 @@ class JointPlot:
         return found, unit
 
     def _residual(self, motion: Motion, r: FloatArray) -> list[tuple[str, FloatArray, str]]:
-        """The residual of the joint, its threshold, and where it is above: there the alarm is drawn."""
+        """Curves of the residual, of its threshold, and of the samples above the threshold: the alarm."""
         found = [("r", r, RESIDUAL)]
         if motion.threshold is not None:
             level = np.full(len(r), motion.threshold[self.joint])
@@ -129,7 +129,7 @@ class JointPlot:
         return low - more, high + more
 
     def _scales(self) -> dict[str, Any]:
-        """Axes with fixed ends: what the line leaves out are no numbers, which uPlot cannot scale by."""
+        """Axes with fixed limits: the vertical line is NaN elsewhere, and uPlot cannot scale axes by NaN."""
         times = self.motion.t
         return {
             "x": {"time": False, "auto": False, "range": (float(times[0]), float(times[-1]))},
@@ -137,7 +137,7 @@ class JointPlot:
         }
 
     def _data(self, t: float) -> tuple[FloatArray, ...]:
-        """Times and curves, with the upright line at t: two more samples there, the curves interpolated."""
+        """Times and curves with a vertical line at t, where two interpolated samples are inserted."""
         times = self.motion.t[self.rows]
         k = int(np.searchsorted(times, t, side="right"))
         line = np.full(len(times) + 2, np.nan)

@@ -119,7 +119,7 @@ def parsed(data: bytes, suffix: str, place: str) -> list[Mesh]:
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Discards what trimesh logs, whole tracebacks with texts of the file, and warnings of what it calls."""
+    """Discards log messages of trimesh, which quote the file, and warnings of its dependencies."""
     logger, handler = logging.getLogger("trimesh"), logging.NullHandler()
     before, logger.propagate = logger.propagate, False
     logger.addHandler(handler)

@@ -1,4 +1,4 @@
-"""The slider of a page without a server that magnifies deflections: marks in the scene, and the script they are for."""
+"""Slider that magnifies deflections in a page without a server: marks in the scene, and the script that reads them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PICTURE = 1e-3  # m that the clock moves from one picture to the next
 
 @contextmanager
 def marked(viewer: Viewer, server: viser.ViserServer) -> Iterator[list[Any]]:
-    """Marks at the ghosts of the motors while a page is recorded; the clocks, whose positions count the pictures."""
+    """Mark the ghosts of the motors while a page is recorded; yields the clocks, nodes that hold the frame number."""
     nodes, clocks = [], []
     for run in range(max(1, len(viewer.motions))):
         root = f"/run{run}/motors"
@@ -42,12 +42,12 @@ def marked(viewer: Viewer, server: viser.ViserServer) -> Iterator[list[Any]]:
 
 
 def mark_at(run: int, link: int) -> FloatArray:
-    """A triangle without area, which is not drawn, that names a run and a link."""
+    """An invisible triangle, without area, whose coordinates identify a run and a link."""
     return np.tile([MARK, float(run), float(link)], (3, 1))
 
 
 def count_picture(clocks: list[Any], k: int) -> None:
-    """Say that picture k is shown."""
+    """Write the number k of the frame into the clocks."""
     for clock in clocks:
         clock.position = (PICTURE * k, 0.0, 0.0)
 
@@ -70,7 +70,7 @@ def with_slider(page: str, robot: Robot, magnify: float, q: list[FloatArray], de
 
 
 def link_table(robot: Robot) -> list[dict[str, Any]]:
-    """How each link moves, for the script: its frame in its parent's (4 × 4, columns first), axis, and coordinate."""
+    """Motion of each link, for the script: its frame in its parent's (4 × 4, columns first), axis, and coordinate."""
     moving = {x.link: x for x in robot.moving_joints}
     found = []
     for i, link in enumerate(robot.links):

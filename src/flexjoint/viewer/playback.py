@@ -1,4 +1,4 @@
-"""The clock of a playback: time shown, speed, playing or not.  It knows no picture."""
+"""The clock of a playback: time shown, speed, playing or not.  It draws nothing."""
 
 from __future__ import annotations
 

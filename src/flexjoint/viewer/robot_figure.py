@@ -47,7 +47,7 @@ class Marks(NamedTuple):
 
 
 def plot_robot(robot: Robot, path: str | os.PathLike[str] | None = None, q: ArrayLike | None = None) -> Figure:
-    """Figure of a robot in parallel projection: links, joint axes, motors, and centres of mass with areas as masses.
+    """Figure of a robot in parallel projection: links, joint axes, motors, centres of mass (area proportional to mass).
 
     Args:
         robot: Any robot with at least one link.

@@ -188,7 +188,7 @@ class RunScene:
 
 
 def draw_floor(server: viser.ViserServer, width: float, size: float, height: float) -> Any:
-    """A grid, in cells of 1, 2 or 5 times a power of ten, before a grey that white robots stand out from."""
+    """A floor with a grid of 1, 2 or 5 times a power of ten, on grey, so that white robots stand out."""
     server.scene.set_background_image(np.full((2, 2, 3), BACKGROUND, dtype=np.uint8))
     cell = 10.0 ** np.floor(np.log10(size / 2))
     cell *= next(x for x in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0) if size / (x * cell) <= 12)

@@ -77,7 +77,7 @@ def silent() -> Iterator[None]:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[list[str]]:
-    """Servers that websockets starts meanwhile refuse other hosts and pages of other sites; a list of their hosts."""
+    """Meanwhile, new websocket servers refuse requests of other hosts and other sites; yields the hosts they bind."""
     import websockets.asyncio.server as asynchronous
 
     serve, started = asynchronous.serve, []

@@ -113,7 +113,7 @@ def described_bodies(
 def shaped(x: Geometry, files: dict[str, list[Mesh]]) -> list[Mesh]:
     """Triangles of one geometry in its own frame."""
     if not all(math.isfinite(size) and abs(size) < 1e6 for size in x.size):
-        raise InputError(f"line {x.line}: the size is not plausible")
+        raise InputError(f"line {x.line}: the size is not plausible; give a number below 1e6 m")
     if x.kind == "mesh":
         if x.path is None:
             raise InputError(f"there is no mesh file '{quoted(x.file)}'")
@@ -139,7 +139,7 @@ def shaped(x: Geometry, files: dict[str, list[Mesh]]) -> list[Mesh]:
 
 
 def capsules(robot: Robot, i: int, radius: float) -> list[Mesh]:
-    """Capsules of a link to the joints that it carries, at its own joint a hub, and rails of sliding joints."""
+    """Capsules from a link to the joints that it carries, a hub at its own joint, and rails of sliding joints."""
     name = BASE if i < 0 else robot.links[i].name
     own = None if i < 0 else robot.links[i].joint
     children = [link.joint for link in robot.links if link.parent == name]
@@ -222,7 +222,7 @@ def round_body(radius: float, length: float) -> Mesh:
 
 
 def turned_body(outline: Sequence[tuple[float, float]], sharp: bool = False) -> Mesh:
-    """The surface that an outline (radius, z), from bottom to top, draws about z; `sharp` bends at doubled points."""
+    """Surface of revolution of an outline (radius, z), bottom to top; `sharp`: doubled points become edges."""
     angles = 2 * np.pi * np.arange(SIDES) / SIDES
     rings = [np.column_stack([r * np.cos(angles), r * np.sin(angles), np.full(SIDES, z)]) for r, z in outline]
     k = np.arange(SIDES)

@@ -1,4 +1,4 @@
-"""Motors that hold a robot still: what the ghost shows while nobody plays a motion."""
+"""Motor positions that hold a robot at rest: the ghost shows them while no motion is played."""
 
 from __future__ import annotations
 

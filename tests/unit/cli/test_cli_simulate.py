@@ -73,6 +73,17 @@ def test_sensors_and_what_a_law_measures(run, tmp_path):
     assert np.array_equal(found["tau"].values, wanted.tau)
 
 
+def test_a_file_with_samples_of_sensors_says_which_columns_commands_read(run, tmp_path):
+    path, short = tmp_path / "run.csv", [*PD, "--duration", "0.01", "-o", tmp_path / "run.csv"]
+    note = "log, detect and identify read the true values beside them: q, v"
+    assert note not in " ".join(run(*short).stdout.split())
+    assert note in " ".join(run(*short, "--sensor", "link_noise=0.01").stdout.split())
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    true, measured = ([float(row[x]) for row in rows] for x in ("q.joint1 [rad]", "measured.q.joint1"))
+    assert fj.logs.read_log(path, fj.load("hua_3r")).q[:, 0].tolist() == true != measured
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -176,10 +187,11 @@ def test_a_step_too_long_for_some_samples(run):
     count = int(re.search(r"hua_3r: 16 samples, 0 failed, step too long for (\d+)\n", result.stdout)[1])
     assert 0 < count < 16
     assert len(re.findall(r"step too long for joint3, stable up to 0\.000\d+ s", result.stdout)) == min(count, 10)
-    assert "diverged" not in result.stdout
+    assert "diverged" not in result.stdout and " inf " not in result.stdout
+    assert "∞, in the remaining runs: step too long\n" in result.stdout
     message = "hua_3r: a step of 0.001 s (runge_kutta) is too long for joint 'joint3' with the parameters given"
     assert f"warning: {message} in {count} of 16 runs: it is stable up to 0.000" in result.stderr
-    assert "; take 2 substeps per period; the errors of these runs are not those" in result.stderr
+    assert "; take --substeps 2; the errors of these runs are not those" in result.stderr
     cured = run(*many, "--substeps", "2")
     assert "hua_3r: 16 samples, 0 failed\n" in cured.stdout and not cured.stderr
 

@@ -1,8 +1,5 @@
-"""A controller registers itself in its own file; representations are short; examples in docstrings run."""
+"""A controller registers itself in its own file; representations are short."""
 
-import doctest
-import importlib
-import pkgutil
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,12 +8,6 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.control import REGISTRY, Controller, Gain, Registration
-
-MODULES = [
-    f"{package.__name__}.{module.name}"
-    for package in (fj.control, fj.observers)
-    for module in pkgutil.iter_modules(package.__path__)
-]
 
 
 def test_a_class_with_a_registration_is_offered():
@@ -92,9 +83,3 @@ def test_the_key_of_a_kernel_has_all_digits():
     assert repr(one) == repr(two) and one._key("log") != two._key("log")
     other = fj.observers.MomentumResidual(HUA.rigid().replace(gravity=[0.0, 0.0, -9.0]), 50.0)
     assert repr(one) == repr(other) and one._key("log") != other._key("log")
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_in_docstrings_run(name):
-    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
-    assert results.failed == 0

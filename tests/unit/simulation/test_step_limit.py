@@ -142,7 +142,7 @@ def run(**options):
 def test_a_batch_with_a_robot_too_stiff_is_refused():
     with pytest.raises(fj.InputError, match=rf"too long for joint '{JOINT}' .* in 1 of 2 .*first in run \(1,\)") as x:
         run(free=BATCH)
-    assert str(x.value).endswith("take 2 substeps per period, or check=False")
+    assert str(x.value).endswith("take substeps=2, or check=False")
     for check in ("nominal", False):
         run(free=BATCH, check=check)
     run(free={PATH: BATCH[PATH][:1]})

@@ -52,9 +52,8 @@ def test_no_setting_needs_another_kernel(trial, kernels):
     del kernels[:]
     before = trial.result.q
     for setting in trial.settings.values():
-        for share in (0.3, 0.8):
-            trial.set(setting.name, setting.low + share * (setting.high - setting.low))
-            trial.run()
+        trial.set(setting.name, 0.2 * setting.low + 0.8 * setting.high)
+        trial.run()
     trial.set_push_direction([1.0, 1.0, 0.0])
     trial.choose_motion("filtered step")
     trial.run()

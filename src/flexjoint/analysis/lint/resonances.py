@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import FlexjointError
 from ...findings import Finding
 from ...robot import Robot
+from ...tables import interval
 from ...types import FloatArray
 from ..eigenfrequencies import joint_eigenfrequencies
 
@@ -27,7 +28,7 @@ def resonance_findings(robot: Robot, rate: float | None) -> Iterator[Finding]:
         yield Finding("note", "resonances", "", f"no natural frequencies of the springs: {error}")
         return
     low, high = float(found.min()), float(found.max())
-    text = f"the joint springs oscillate at {low:.3g} to {high:.3g} Hz"
+    text = f"the joint springs oscillate at {interval(low, high, 'Hz')}"
     if rate is not None and high * SAMPLES_PER_PERIOD > rate:
         yield Finding(
             "warning",

@@ -169,7 +169,7 @@ def variable(scalar: Scalar, continuous: bool) -> xml.Element:
 
 
 def structure(component: Component, found: list[Scalar]) -> xml.Element:
-    """What depends on what: outputs, derivatives and initial values on anything they may."""
+    """The element ModelStructure: outputs, derivatives and initial unknowns, each with all dependencies."""
     root = xml.Element("ModelStructure")
     outputs = [k for k, x in enumerate(found, 1) if x.causality == "output"]
     derivatives = [k for k, x in enumerate(found, 1) if x.derivative_of is not None]
