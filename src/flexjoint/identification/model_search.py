@@ -138,7 +138,7 @@ class ModelSearch:
             other = self.fitted(laws, iterations=ROUGH)
             laws = asked_laws(other, laws)
             other = self.widened(self.fitted(laws, other), laws)
-            if not other.fit.converged or found.springs - other.springs:
+            if not other.fit.converged or 2 * len(found.springs - other.springs) > len(found.springs):
                 continue
             wrong = {i for i in joints if i in found.wrong_at_reversals or differs(found, other, i)}
             self.measured, self.smooth = kept
