@@ -93,7 +93,7 @@ class ModelSearch:
             notes: Gets sentences about what was found.
         """
         self.friction, self.spring, self.straight = friction, spring, straight
-        self.springs = first_springs(self.robot, spring, logs, notes)
+        self.springs = self.first_springs = first_springs(self.robot, spring, logs, notes)
         laws, free = first_laws(self.robot, friction), friction == "auto" and self.motors
         if not free and not (self.motors and self.may_be_sampled):
             return self.widened(self.fitted(laws), laws)
@@ -128,9 +128,10 @@ class ModelSearch:
         below which samples are left out: differences that noise does not explain are part of the deviations.
         """
         kept = self.measured, self.smooth
-        self.straight = frozenset(range(self.robot.n))  # friction of motors tells nothing about springs
+        linear = {i for i, (x, y) in enumerate(zip(self.springs, self.first_springs)) if x == y}
+        self.straight = self.straight | linear  # a spring stiffens if both fits ask for it
         for shares in (SLOWEST, SLOWEST[1:]):
-            self.measured, self.smooth = kept
+            self.measured, self.smooth, self.springs = *kept, self.first_springs
             joints = self.leave_out(doubtful_joints(found), shares)
             if not joints:
                 break
