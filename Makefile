@@ -40,6 +40,7 @@ test-long: test-asan papers
 	$(BIN)/python tests/recorded_motions.py
 	$(BIN)/python tests/identification.py
 	$(BIN)/python tests/other_simulator.py
+	$(BIN)/python tests/stiction.py
 	$(BIN)/python tests/fitted_durations_of_arms.py
 	$(BIN)/python tests/time_optimal.py
 	$(BIN)/python tests/lowest_versions.py

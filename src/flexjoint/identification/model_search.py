@@ -102,7 +102,7 @@ class ModelSearch:
             reversals: Whether reversals stay although friction there may be none of the laws: simulations need them.
         """
         self.friction, self.spring, self.straight = friction, spring, straight
-        self.springs = first_springs(self.robot, spring, logs, notes)
+        self.springs = self.first_springs = first_springs(self.robot, spring, logs, notes)
         laws, free = first_laws(self.robot, friction), friction == "auto" and self.motors
         if not free and not (self.motors and self.may_be_sampled):
             return self.widened(self.fitted(laws), laws)
@@ -137,9 +137,10 @@ class ModelSearch:
         below which samples are left out: differences that noise does not explain are part of the deviations.
         """
         kept = self.measured, self.smooth
-        self.straight = frozenset(range(self.robot.n))  # friction of motors tells nothing about springs
+        linear = {i for i, (x, y) in enumerate(zip(self.springs, self.first_springs)) if x == y}
+        self.straight = self.straight | linear  # a spring stiffens if both fits ask for it
         for shares in (SLOWEST, SLOWEST[1:]):
-            self.measured, self.smooth = kept
+            self.measured, self.smooth, self.springs = *kept, self.first_springs
             joints = self.leave_out(doubtful_joints(found), shares)
             if not joints:
                 break
@@ -147,7 +148,7 @@ class ModelSearch:
             other = self.fitted(laws, iterations=ROUGH)
             laws = asked_laws(other, laws)
             other = self.widened(self.fitted(laws, other), laws)
-            if not other.fit.converged or found.springs - other.springs:
+            if not other.fit.converged or 2 * len(found.springs - other.springs) > len(found.springs):
                 continue
             wrong = {i for i in joints if i in found.wrong_at_reversals or differs(found, other, i)}
             self.measured, self.smooth = kept
