@@ -35,6 +35,7 @@ from .residuals import (
     residual_tests,
     reversal_tests,
     scores,
+    with_shares,
 )
 from .sample_weights import without_reversals
 from .signals import Signals
@@ -214,7 +215,8 @@ class Found:
     @cached_property
     def tests(self) -> list[ResidualTest]:
         """Tests of the residuals."""
-        return residual_tests(self.fit.channels) + reversal_tests(self.equations, self.fit)
+        found = residual_tests(self.fit.channels) + reversal_tests(self.equations, self.fit)
+        return with_shares(found, self.equations, self.fit)
 
     @property
     def springs(self) -> set[int]:

@@ -11,7 +11,7 @@ The misfit weighs each frequency by its leverage, the share of its residual that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from .sample_weights import slow_samples
 
 MISFIT = 2.0  # above, with such a probability, a model is called wrong
 PROBABILITY = 1e-4
+ROUNDING = 1e-5  # share of the torque below which a residual is no sign of a wrong model
 SIGNIFICANT = 0.01  # probability from which deviations grow with the misfit
 STRONGER = 1.5  # power near reversals over that elsewhere that counts; right models reach 1.26 in 60 s
 FEWEST = 4.0  # degrees of freedom of the residual near reversals
@@ -45,6 +46,7 @@ class ResidualTest:
         misfit: Power at the frequencies of the motion over that expected from their neighbours; or near reversals over
             that elsewhere.
         probability: That a right model has such a misfit, or a larger one.
+        share: Of the torque of the joint that the residual is, root mean squares.
     """
 
     joint: int
@@ -52,11 +54,12 @@ class ResidualTest:
     rms: float
     misfit: float
     probability: float
+    share: float = 1.0
 
     @property
     def passed(self) -> bool:
-        """Whether the residual looks like noise."""
-        return self.misfit < MISFIT or self.probability > PROBABILITY
+        """Whether the residual looks like noise, or is rounding of a simulation without noise."""
+        return self.misfit < MISFIT or self.probability > PROBABILITY or self.share < ROUNDING
 
     @property
     def significant(self) -> bool:
@@ -144,6 +147,19 @@ def reversal_tests(measured: Sequence[Equations], result: Fit) -> list[ResidualT
         probability = float(fdtrc(share * freedom, (1 - share) * freedom, misfit))
         found.append(ResidualTest(equations.joint, REVERSALS, rms, misfit, probability))
     return found
+
+
+def with_shares(tests: Sequence[ResidualTest], measured: Sequence[Equations], result: Fit) -> list[ResidualTest]:
+    """Tests with the share of the torque: that of the motors, or of the links where it is not logged."""
+    squares = np.full(measured[0].robot.n, 1e-300)
+    for x in measured:
+        if x.recording.tau is not None:
+            squares += np.mean(x.recording.tau**2, axis=0)
+        else:
+            span = x.recording.count * x.recording.period
+            squares += 2 * np.sum(np.abs(x.link_torque(result.values)) ** 2, axis=0) / span
+    sizes = np.sqrt(squares / len(measured))
+    return [replace(x, share=x.rms / float(sizes[x.joint])) for x in tests]
 
 
 def scores(measured: Sequence[Equations], result: Fit) -> list[Score]:
