@@ -36,8 +36,7 @@ from .simulation_model import SimulationModel
 
 ROUNDS = 3  # of new gains
 NEAR = 3.0  # deviations of the least squares: closer values have the same gains
-MOST_STEPS = 8  # per round
-FULL_STEPS = 3  # further ones are halved: along what a log hardly shows, instruments may lead to and fro
+MOST_STEPS = 12  # per round
 CONVERGED = 0.1  # of a standard deviation; the estimate is a Gauss-Newton step further
 FIRST_RADIUS, GREATEST_RADIUS = 10.0, 1e3  # deviations of the least squares
 WRONG = 1.5  # mean square of whitened residuals above which the model is called wrong
@@ -184,13 +183,14 @@ class Descent:
         if not np.isfinite(now.cost):
             return now, 0, False
         progress = Progress("fitting the simulation", MOST_STEPS)
-        before = now.values
+        before, move = now.values, np.zeros_like(now.values)
         for step in range(MOST_STEPS):
             inverse, best = inverted(now.normal), self.estimate(now)
             if float(np.max(np.abs(best - before) / np.sqrt(np.abs(np.diag(inverse))))) < CONVERGED:
                 return now, step, True
-            share = 1.0 if step < FULL_STEPS else 0.5
-            wanted = self.possible(now.values + share * self.step(now, radius), inverse)
+            full = self.step(now, radius)
+            back = float(full @ now.normal @ move) < 0  # along what a log hardly shows, instruments may lead to and fro
+            wanted = self.possible(now.values + (full / 2 if back else full), inverse)
             move = wanted - now.values
             trial = self.at(wanted)
             expected = -float(now.gradient @ move + move @ now.normal @ move / 2)
