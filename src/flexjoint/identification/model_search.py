@@ -137,12 +137,12 @@ class ModelSearch:
         estimates with and without reversals (Hausman's test).  Where it is wrong, estimates still depend on the speed
         below which samples are left out: differences that noise does not explain are part of the deviations.
         """
-        kept = self.measured, self.smooth
+        doubted, kept = doubtful_joints(found), (self.measured, self.smooth)
         linear = {i for i, (x, y) in enumerate(zip(self.springs, self.first_springs)) if x == y}
         self.straight = self.straight | linear  # a spring stiffens if both fits ask for it
-        for shares in (SLOWEST, SLOWEST[1:]):
+        for shares in (SLOWEST, SLOWEST[1:]) if doubted else ():
             self.measured, self.smooth, self.springs = *kept, self.first_springs
-            joints = self.leave_out(doubtful_joints(found), shares)
+            joints = self.leave_out(doubted, shares)
             if not joints:
                 break
             laws = first_laws(self.robot, "auto")
