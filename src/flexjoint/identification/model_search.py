@@ -28,6 +28,7 @@ from .recordings import Recording
 from .residuals import (
     PROBABILITY,
     REVERSALS,
+    ROUNDING,
     STICTION,
     STRIBECK,
     ResidualTest,
@@ -209,8 +210,9 @@ class Found:
 
     @cached_property
     def scores(self) -> list[Score]:
-        """What the residuals ask for."""
-        return scores(self.equations, self.fit)
+        """What the residuals ask for, where they are more than rounding."""
+        shares = {i: max(x.share for x in self.tests if x.joint == i) for i in {x.joint for x in self.tests}}
+        return [x for x in scores(self.equations, self.fit) if shares.get(x.joint, 1.0) > ROUNDING]
 
     @cached_property
     def tests(self) -> list[ResidualTest]:

@@ -189,7 +189,7 @@ def test_numbers_of_links_that_no_torque_tells_apart_are_unknown():
 
 
 def test_rounding_of_a_simulation_is_no_wrong_model():
-    """Without noise tiny residuals stand out at the frequencies of the motion; other masses are noticed all the same."""
+    """Without noise tiny residuals stand out at the frequencies of the motion; other masses are still noticed."""
     true = bench(law=fj.drives.Friction(0.8))
     run = fj.simulate(true, stiff_pd(true), multisine(0.8, 0, 6.0, count=10), substeps=4, check=False)
     for columns in ({"tau": run.tau}, {}):
