@@ -116,7 +116,7 @@ def called(*arguments):
 
     from flexjoint.cli import app
 
-    return CliRunner().invoke(app, [str(x) for x in arguments])
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(x) for x in arguments])
 
 
 def test_a_simulated_log_is_identified_from_the_command_line(files):
