@@ -20,6 +20,7 @@ from ..logs.circular_rules import circular_stiffness
 from ..robot import Joint, Robot
 from ..types import FloatArray
 from .estimates import IDENTIFIED, SIGNIFICANT, UNKNOWN, WEAK, Estimate
+from .residuals import ResidualTest
 
 GOOD, POOR = 0.05, 0.5  # relative deviations up to which a value is identified, and weakly known
 WANTED = 0.005  # relative deviation of a stiffness that a further motion should reach
@@ -116,6 +117,17 @@ def with_verdicts(
                 reason += f"; correlated {correlation[k, other]:+.3f} with {estimates[other].name}"
         found.append(dataclasses.replace(x, verdict=verdict, reason=reason))
     return found
+
+
+def with_wrong_models(estimates: Sequence[Estimate], tests: Sequence[ResidualTest]) -> list[Estimate]:
+    """The estimates; those of joints whose residuals show a wrong model are weak, however small their deviations."""
+    wrong = {x.joint: x for x in tests if not x.passed}
+    return [
+        dataclasses.replace(x, verdict=WEAK, reason=f"the model is wrong: {wrong[x.joint].finding}")
+        if x.joint in wrong and x.verdict == IDENTIFIED and x.kind not in ZERO
+        else x
+        for x in estimates
+    ]
 
 
 AT_REVERSALS = ("log_velocity", "rise", "log_stribeck")

@@ -21,7 +21,7 @@ from .doubts import doubts
 from .drive_priors import PRIORS, drive_priors, mostly_from_file, prior_notes, with_priors
 from .estimates import Estimate, natural, natural_prior
 from .gear_losses import gear_losses
-from .identifiability import with_verdicts
+from .identifiability import with_verdicts, with_wrong_models
 from .model_search import ModelSearch
 from .output_error import output_error
 from .parameters import FRICTIONS, LINKS, Unknowns, check_robot
@@ -149,6 +149,7 @@ def identify(
         replace(x, verdict=y.verdict, reason="; ".join(filter(None, (mostly_from_file(share, y), y.reason))))
         for x, y, share in zip(in_words(what, values, spread), logs_say, told.shares)
     ]
+    estimates = with_wrong_models(estimates, tests)
     if priors == "drives":
         notes += prior_notes(what, told, stated, logs_say)
     if not result.converged:

@@ -105,6 +105,8 @@ def test_an_unmodelled_payload_is_noticed(runs):
     one = fj.identification.identify(light, runs[1][0], links="known")
     assert not one.passed
     assert any("payload" in x.what for x in one.scores if x.asked)
+    K = one["hinge.drive.stiffness"]
+    assert K.verdict == "weak" and "the model is wrong" in K.reason
     payload = fj.identification.identify(light, runs[1][0], links="payload")
     assert payload.passed
     x = payload["payload.h_x"]
