@@ -36,7 +36,8 @@ CONTACT = 0.1  # of the rms torque: below, teeth may lose contact
 LENGTHS = (0.02, 0.05, 0.1, 0.2, 0.4)  # of the Dahl hysteresis, over the rms deflection
 MEMORY = 0.5  # s: lags of autocorrelated residuals
 SIGNIFICANT = 10.0  # deviations; gears without losses reach 7 in motions from point to point, which filters blur
-STEPS = 1.0  # encoder steps: smaller widths are not reported
+STEPS = 2.0  # encoder steps of deflection, root mean square, from which a joint is looked at
+WIDTH = 3.0  # encoder steps: smaller widths are not reported; positions that rest are rounded all the same way
 SHARE = 0.01  # of the rms deflection: smaller widths are not reported
 POWERS = (2, 3, 5, 7)  # of the deflection: springs that are not linear
 ROUNDS = 3
@@ -86,11 +87,11 @@ def gear_losses(robot: Robot, parts: Sequence[Recording], links: str, logs: Sequ
     measured = [Signals(robot, x, links, PASSBAND * x.bandwidth) for x in parts]
     columns = [load_columns(x) for x in measured]
     for i, joint in enumerate(robot.joints):
-        if not isinstance(joint.drive, ElasticDrive) or steps[i].steps < 2 * STEPS:
+        if not isinstance(joint.drive, ElasticDrive) or steps[i].steps < STEPS:
             continue
         own = [Part.of(x, i, loads[:, i]) for x, loads in zip(measured, columns)]
         rms = math.sqrt(np.mean(np.concatenate([x.phi - x.phi.mean() for x in own]) ** 2))
-        least = max(STEPS * steps[i].step, SHARE * rms)
+        least = max(WIDTH * steps[i].step, SHARE * rms)
         for kind, width, deviation in fitted(own, rms):
             if width > max(least, SIGNIFICANT * deviation):
                 unit = "rad" if joint.kind.angular else "m"
