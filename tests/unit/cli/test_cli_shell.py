@@ -152,6 +152,13 @@ def commands(files):
 NAMES = list(commands(Path()))
 
 
+@pytest.fixture(autouse=True)
+def own_cache(request, monkeypatch, tmp_path):
+    """A cache to which no other process adds kernels, for commands that count them."""
+    if "cache info" in request.node.name:
+        monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path / "cache"))
+
+
 # Tables -----------------------------------------------------------------------------------------------------------
 
 
@@ -159,9 +166,7 @@ SLOW = ("studio", "linearize", "fastest", "simulate many")
 
 
 @pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.long] * (x in SLOW)) for x in NAMES])
-def test_no_name_and_no_number_is_lost_in_any_width(run, files, name, monkeypatch, tmp_path):
-    if name == "cache info":
-        monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path / "cache"))  # no other process adds kernels
+def test_no_name_and_no_number_is_lost_in_any_width(run, files, name):
     arguments, needed = commands(files)[name]
     wide = run(*arguments)
     assert wide.exit_code == 0, wide.output
