@@ -133,11 +133,13 @@ def identify(
     found = search.run(friction, spring, given, straight, notes, reversals=simulated)
     what, parts, held = found.equations[0].unknowns, [x.recording for x in found.equations], found.equations[0].held
     result = found.fit
-    tests = found.tests
+    tests, asked = found.tests, found.scores
     if method == "output_error":
         refined = output_error(robot, parts, what, result, held, delay or 0.0, loop)
         result = replace(result, **refined.of_fit)
-        notes += refined.notes
+        doubted += refined.doubts
+        if loop is not None:  # residuals of computed torques, which have no noise, show errors of the filters
+            tests, asked = [], []
     stated = drive_priors(robot, what) if priors == "drives" else np.full(len(result.values), np.inf)
     told = with_priors(result.values, inflated(what, result, tests, found.disagreement), what.priors, stated)
     result = replace(result, values=told.values)
@@ -163,7 +165,7 @@ def identify(
         tuple(estimates),
         spread,
         tuple(tests),
-        tuple(found.scores),
+        tuple(asked),
         tuple(notes),
         parts[0].bandwidth,
         condition(result, what),

@@ -71,7 +71,7 @@ class OutputErrorFit:
         return float(np.mean(np.concatenate([np.ravel(x.epsilon) for x in self.residuals]) ** 2))
 
     @property
-    def notes(self) -> list[str]:
+    def doubts(self) -> list[str]:
         """What the residuals tell."""
         if self.variance < WRONG:
             return []

@@ -23,7 +23,8 @@ def identification_content(found: Identification) -> Content:
     shown: list[str | Table] = [*summary(found), estimate_table("drives", drives)]
     if bodies:
         shown.append(estimate_table("links and delay", bodies))
-    shown.append(test_table(found))
+    if found.tests:
+        shown.append(test_table(found))
     if unsure := [f"{x.name}: {x.reason}" for x in found.estimates if x.verdict != IDENTIFIED]:
         shown += ["", "not identified:", *unsure]
     caption = (
@@ -55,7 +56,7 @@ def summary(found: Identification) -> list[str]:
         if x.asked
     ]
     if found.passed:
-        lines.append("residuals: like noise at all joints")
+        lines.append(f"residuals{'' if found.tests else ' of the simulation'}: like noise at all joints")
     if found.validation:
         errors = ", ".join(f"{name} {100 * x:.2g} %" for name, x in found.validation.items())
         lines.append(f"torque error in logs that were not used: {errors}")
