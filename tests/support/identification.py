@@ -138,3 +138,13 @@ def resonances_of_bench():
     """Antiresonance and resonance of the two-mass oscillator, Hz."""
     K, B, J = 300.0, 0.12, 0.02 + 2 * (0.25**2 + 0.02**2)
     return np.sqrt(K / J) / (2 * np.pi), np.sqrt(K / J + K / B) / (2 * np.pi)
+
+
+def check_derivatives(simulation, what, p, gains, slopes):
+    """Derivatives of whitened residuals by three kinds of parameters against central differences."""
+    for kind, size in (("stiffness", 1e-3), ("log_velocity", 1e-5), ("spring_offset", 1e-5)):
+        k = what.place(0, kind)
+        e = size * np.eye(len(p))[k]
+        ahead, behind = (np.array([x for x, _ in simulation.steps(p + s * e, gains)]) for s in (1, -1))
+        difference = (ahead - behind) / (2 * size)
+        assert np.abs(difference - slopes[..., k]).max() < 1e-5 * np.abs(slopes[..., k]).max()

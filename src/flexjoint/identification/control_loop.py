@@ -6,6 +6,7 @@ then explains the positions from the reference alone.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -71,7 +72,10 @@ class ControlLoop:
             positive("ControlLoop", "period", self.period, ", in s")
         if self.sensors is not None and self.sensors.every != 1:
             raise InputError("ControlLoop: sensors with every > 1 are not simulated; give every=1")
-        Reference.of(self.reference, self.controller.order, self.controller.width)
+        try:
+            Reference.of(self.reference, self.controller.order, self.controller.width)
+        except InputError as error:
+            raise InputError(f"ControlLoop: {str(error).removeprefix('simulate: ')}") from None
 
 
 def check_loop(robot: Robot, loop: ControlLoop | None) -> None:
@@ -236,6 +240,20 @@ def parted(given: list[Any], sizes: tuple[list[int], ...]) -> list[list[Any]]:
     """A list cut into parts as long as those of `sizes`."""
     ends = np.cumsum([0, *map(len, sizes)]).tolist()
     return [given[a:b] for a, b in pairwise(ends)]
+
+
+def check_times(loop: ControlLoop, recording: Recording) -> None:
+    """Refuse a log whose times are not those of the reference.
+
+    Raises:
+        InputError: The log begins before the reference, or when it is over.
+    """
+    duration = getattr(loop.reference, "duration", math.inf)
+    if not -recording.period < recording.start < duration:
+        raise InputError(
+            f"identify: the log begins at t = {recording.start:g} s, the reference of loop= lasts from 0 to "
+            f"{duration:g} s; shift t of the log to the time of its reference"
+        )
 
 
 def periods_per_sample(loop: ControlLoop, recording: Recording) -> int:

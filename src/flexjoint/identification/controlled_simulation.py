@@ -21,7 +21,7 @@ import numpy as np
 from ..progress import activity
 from ..robot import Robot
 from ..types import FloatArray
-from .control_loop import Command, ControlLoop, LoopModel, periods_per_sample
+from .control_loop import Command, ControlLoop, LoopModel, check_times, periods_per_sample
 from .corrected_simulation import START_POSITION, START_SPEED, CorrectedSimulation, Gains, Noise, chained
 from .gauss_step import GaussStep
 from .parameters import unknowns
@@ -55,6 +55,7 @@ class ControlledSimulation(CorrectedSimulation):
     @cached_property
     def references(self) -> FloatArray:
         """What the law follows in each of its periods, (m turns, order + 1, width)."""
+        check_times(self.loop, self.recording)
         t = self.recording.start + self.law.period * np.arange(self.recording.count * self.turns)
         return np.ascontiguousarray(self.law.reference(t.astype(np.float64)))
 

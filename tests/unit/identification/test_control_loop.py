@@ -16,7 +16,17 @@ from flexjoint.identification.parameters import unknowns
 from flexjoint.identification.recordings import Recording
 from flexjoint.identification.simulation_model import SimulationModel
 from support.bench_information import stepped
-from support.identification import NOISE, STEP, bench, logged, multisine, pulls, rough_bench, stiff_pd
+from support.identification import (
+    NOISE,
+    STEP,
+    bench,
+    check_derivatives,
+    logged,
+    multisine,
+    pulls,
+    rough_bench,
+    stiff_pd,
+)
 
 K_P, K_D, LAG = 400.0, 12.0, 800.0
 PERIOD, TURNS = 1e-3, 2
@@ -108,12 +118,7 @@ def test_corrections_of_state_and_memory_are_differentiated():
     gains = simulation.gains(p, Noise(np.full(2, STEP / 3), np.array([0.02, 0.0])))
     whitened, slopes = (np.array(x) for x in zip(*simulation.steps(p, gains)))
     assert 0.5 < np.mean(whitened**2) < 1.5
-    for kind, size in (("stiffness", 1e-3), ("log_velocity", 1e-5), ("spring_offset", 1e-5)):
-        k = what.place(0, kind)
-        e = size * np.eye(len(p))[k]
-        ahead, behind = (np.array([x for x, _ in simulation.steps(p + s * e, gains)]) for s in (1, -1))
-        difference = (ahead - behind) / (2 * size)
-        assert np.abs(difference - slopes[..., k]).max() < 1e-5 * np.abs(slopes[..., k]).max()
+    check_derivatives(simulation, what, p, gains, slopes)
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +176,11 @@ def test_what_is_no_loop_of_this_robot_is_named(silent):
     ):
         with pytest.raises(fj.InputError, match=message):
             fj.identification.identify(rough_bench(), log, loop=bad)
+    late = replace(log, t=log.t + 1.7e9)
+    with pytest.raises(fj.InputError, match=r"begins at t = 1\.7e\+09 s, .* lasts from 0 to 10 s; shift t"):
+        fj.identification.identify(rough_bench(), late, loop=loop)
+    with pytest.raises(fj.InputError, match=r"ControlLoop: reference has shape \(2,\)"):
+        replace(loop, reference=[0.0, 0.0])
     with pytest.raises(fj.InputError, match="sensors with every > 1"):
         replace(loop, sensors=fj.simulation.Sensors(every=2))
     with pytest.raises(fj.InputError, match="ControlLoop: controller is 'pd'"):

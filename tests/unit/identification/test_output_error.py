@@ -13,7 +13,17 @@ from flexjoint.identification.recordings import Recording
 from flexjoint.identification.simulation_model import SimulationModel
 from flexjoint.identification.spring_shapes import LINEAR, SpringShape
 from support.bench_information import bound, stepped
-from support.identification import NOISE, STEP, bench, multisine, pulls, rough, rough_bench, simulated
+from support.identification import (
+    NOISE,
+    STEP,
+    bench,
+    check_derivatives,
+    multisine,
+    pulls,
+    rough,
+    rough_bench,
+    simulated,
+)
 
 TORQUE_NOISE = 0.05
 PERIOD = 1e-3
@@ -128,12 +138,7 @@ def test_corrections_are_differentiated():
     simulation = CorrectedSimulation(SimulationModel(bench(), what), recording)
     gains = simulation.gains(p, Noise(np.full(2, STEP / 3), np.array([TORQUE_NOISE, 0.0])))
     _, slopes = (np.array(x) for x in zip(*simulation.steps(p, gains)))
-    for kind, size in (("stiffness", 1e-3), ("log_velocity", 1e-5), ("spring_offset", 1e-5)):
-        k = what.place(0, kind)
-        e = size * np.eye(len(p))[k]
-        ahead, behind = (np.array([x for x, _ in simulation.steps(p + s * e, gains)]) for s in (1, -1))
-        difference = (ahead - behind) / (2 * size)
-        assert np.abs(difference - slopes[..., k]).max() < 1e-5 * np.abs(slopes[..., k]).max()
+    check_derivatives(simulation, what, p, gains, slopes)
 
 
 @pytest.fixture(scope="module")
