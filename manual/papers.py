@@ -1,4 +1,4 @@
-"""Pages of the reproduced papers: claims, tables and figures as `flexjoint reproduce` writes them."""
+"""Pages of the reproduced papers: claims, tables and figures as `python -m papers` writes them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ def write_papers() -> None:
         source, target = RESULTS / paper, STAGE / "papers" / paper
         if not (source / "report.md").exists():
             print(f"reproducing paper {paper} ...", flush=True)
-            subprocess.run(
-                [sys.executable, "-m", "flexjoint", "--quiet", "reproduce", paper, "--output", str(source)], check=True
-            )
+            subprocess.run([sys.executable, "-m", "papers", paper, "--output", str(RESULTS)], check=True, cwd=ROOT)
         target.mkdir(parents=True, exist_ok=True)
         for figure in source.glob("*.png"):
             shutil.copy(figure, target)

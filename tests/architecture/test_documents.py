@@ -24,7 +24,7 @@ from support.forked import run_forked
 from support.public import ALGORITHMS, PUBLIC, TOP
 
 ROOT = Path(__file__).parent.parent.parent
-SOURCES = sorted((ROOT / "src" / "flexjoint").rglob("*.py"))
+SOURCES = sorted([*(ROOT / "src" / "flexjoint").rglob("*.py"), *(ROOT / "papers").glob("*.py")])
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SHORT = {"identification_log.py", "trajectories.py"}
 FOLLOWED = "collision_log.py"  # run by test_the_page_on_detection_can_be_followed
@@ -102,7 +102,7 @@ def test_cited_works_are_in_the_bibliography(path):
 
 # Documentation ----------------------------------------------------------------------------------------------------
 
-FOLDERS = ("src", "tests", "docs", "benchmarks", "examples")
+FOLDERS = ("src", "papers", "tests", "docs", "benchmarks", "examples")
 NAMED_FILE = re.compile(r"`(?:[\w-]+/)+[\w-]+\.(?:py|toml|c|h|json|md)`")
 OLD_NAMES = {"renamed.md", "CHANGELOG.md"}  # they name files that no longer exist
 

@@ -52,7 +52,6 @@ LAYERS = [
     "viewer",
     "studio",
     "reports",
-    "reproduce",
     "cli",
     "__main__",
 ]  # a module imports from its own layer and those before it

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import flexjoint as fj
-from support.papers import PAPER_ROBOTS
+from support.paper_robots import PAPER_ROBOTS
 
 GOLDEN = Path(__file__).with_name("operation_counts.json")
 ROBOTS = {

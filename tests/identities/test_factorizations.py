@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.reproduce.coriolis_cost import by_sweeps
 from flexjoint.spatial import time_derivative
+from papers.coriolis_cost import by_sweeps
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.pinocchio_model import pinocchio_coriolis

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexjoint as fj
-from flexjoint.reproduce.two_velocity_recursions import modified_recursion
+from papers.two_velocity_recursions import modified_recursion
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.mimics import with_followers

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.reproduce.exact_arithmetic import PRIME, Angle, Residue, exactly
-from flexjoint.reproduce.two_velocity_recursions import (
+from papers.exact_arithmetic import PRIME, Angle, Residue, exactly
+from papers.two_velocity_recursions import (
     VARIANTS,
     defects,
     inertia_rate,

@@ -16,7 +16,7 @@ from support.errors import relative_error
 from support.evaluate import evaluate
 from support.frames import turned
 from support.kinematics import link_poses, symbolic_poses
-from support.papers import PAPER_ROBOTS
+from support.paper_robots import PAPER_ROBOTS
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_model, pinocchio_order
 
 TOLERANCE = 1e-12

@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import fields, replace
 
 import numpy as np
-from papers import PAPER_ROBOTS
+from paper_robots import PAPER_ROBOTS
 
 import flexjoint as fj
 

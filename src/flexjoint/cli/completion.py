@@ -1,4 +1,4 @@
-"""Shell completion: robots, controllers, algorithms, papers, and files of robots, drives, trajectories and logs."""
+"""Shell completion: robots, controllers, algorithms, and files of robots, drives, trajectories and logs."""
 
 from __future__ import annotations
 
@@ -70,13 +70,6 @@ def measured_states(incomplete: str) -> list[str]:
     from ..dynamics.linearization import STATES
 
     return [x for x in STATES if x.startswith(incomplete)]
-
-
-def papers(incomplete: str) -> list[str]:
-    """Numbers of papers."""
-    from ..reproduce import PAPERS
-
-    return [x for x in PAPERS if x.startswith(incomplete)]
 
 
 def files(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:

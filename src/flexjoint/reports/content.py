@@ -25,7 +25,6 @@ class Content(NamedTuple):
         robot: The robot of the result; None if there are several or none.
         settings: What decided the numbers, as far as the result knows it.
         below: Tables below the figures.
-        lists: Sentences by heading, below these tables.
     """
 
     title: str
@@ -34,7 +33,6 @@ class Content(NamedTuple):
     robot: Robot | None = None
     settings: Mapping[str, object] = {}
     below: Sequence[Table] = ()
-    lists: Mapping[str, Sequence[str]] = {}
 
 
 @singledispatch

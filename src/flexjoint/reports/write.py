@@ -84,7 +84,6 @@ def report_page(found: Content, warnings: Iterable[object] | None = None, comman
     pictures = [html.picture(png(draw()), caption) for caption, draw in found.figures.items()]  # drawing may warn
     parts = [warning_part(warnings), *map(shown_part, found.shown), *pictures]
     parts += [*map(shown_part, found.below)]
-    parts += [html.section(title, html.bullets(texts)) for title, texts in found.lists.items()]
     if found.robot is not None:
         parts.append(robot_section(found.robot))
     if found.settings:

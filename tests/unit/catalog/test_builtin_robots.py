@@ -13,7 +13,7 @@ from flexjoint.formats import load
 from flexjoint.robot import Robot
 from support.cases import load_case, robot_of_case
 from support.evaluate import evaluate
-from support.papers import PAPER_ROBOTS
+from support.paper_robots import PAPER_ROBOTS
 from support.pinocchio_model import pinocchio_mass_matrix
 
 CASE_OF = {
@@ -37,7 +37,7 @@ def assert_same_links(robot: Robot, expected: Robot, rtol: float) -> None:
 
 
 def test_every_robot_has_a_case():
-    """But those whose links are chosen: `test_uniform_links_of_dlr_lwr3`, `reproduce/test_paper_001.py`."""
+    """But those whose links are chosen: `test_uniform_links_of_dlr_lwr3`, `papers/test_paper_001.py`."""
     assert set(PAPER_ROBOTS) == {*CASE_OF, "dlr_lwr3", "dlr_lbr2"}
 
 

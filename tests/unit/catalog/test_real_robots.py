@@ -16,7 +16,7 @@ from flexjoint.dynamics.recursion.kinematics import forward_kinematics
 from flexjoint.formats import from_dh, load
 from flexjoint.robot import Robot, source_of, without_source, worst_trust
 from support.evaluate import evaluate
-from support.papers import PAPER_ROBOTS
+from support.paper_robots import PAPER_ROBOTS
 
 DATA = Path(__file__).parents[2] / "data"
 URDF = DATA / "urdf"

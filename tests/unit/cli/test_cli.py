@@ -109,7 +109,7 @@ def test_version(run):
 def test_help_names_the_commands(run):
     result = run("--help")
     assert result.exit_code == 0
-    assert all(name in result.output for name in ("robots", "info", "torques", "reproduce", "config", "--version"))
+    assert all(name in result.output for name in ("robots", "info", "torques", "detect", "config", "--version"))
 
 
 def test_help_imports_neither_casadi_nor_llvm():

@@ -1,10 +1,6 @@
-"""`flexjoint torques` and `flexjoint reproduce`: what they write, print and refuse."""
+"""`flexjoint torques`: what it writes, prints and refuses."""
 
 from __future__ import annotations
-
-import json
-import tarfile
-from io import BytesIO
 
 import numpy as np
 import pytest
@@ -144,47 +140,3 @@ def test_a_warning_is_one_line(run, tmp_path):
     assert result.exit_code == 0
     assert result.stderr.startswith("flexjoint: warning: rough: the Coulomb friction")
     assert result.stderr.count("\n") == 1
-
-
-# Papers -----------------------------------------------------------------------------------------------------------
-
-
-def test_reproduce_prints_the_report(run, tmp_path, monkeypatch):
-    from flexjoint.reproduce import paper_000
-    from flexjoint.reproduce.report import Claim, Report, claim_grid
-
-    claim = Claim("deflections", "3°", "2.97°", "reproduced")
-    report = Report("Section V", (claim_grid([claim]),), notes=("no end points",), choices=("start at 0",))
-    monkeypatch.setattr(paper_000, "run", lambda folder, say: report)
-    result = run("reproduce", "000", "-o", str(tmp_path))
-    assert result.exit_code == 0
-    for text in ("Section V", "2.97°", "- no end points", "- start at 0", "claims.csv", "report.html"):
-        assert text in result.stdout
-    assert (tmp_path / "claims.csv").read_text() == "claim,paper,here,verdict\ndeflections,3°,2.97°,reproduced\n"
-    assert "| deflections | 3° | 2.97° | reproduced |" in (tmp_path / "report.md").read_text()
-
-
-def test_reproduce_on_narrow_screens_as_json_and_as_a_stream(run, tmp_path, monkeypatch):
-    from flexjoint.reproduce import paper_000
-    from flexjoint.reproduce.report import Claim, Report, claim_grid
-
-    claim = Claim("deflections of all joints [/] of the arm", "3° " * 30, "2.97e-123°", "reproduced")
-    report = Report("Section V", (claim_grid([claim]),), notes=("a note",))
-    monkeypatch.setattr(paper_000, "run", lambda folder, say: report)
-    for columns in ("80", "40"):
-        monkeypatch.setenv("COLUMNS", columns)
-        text = run("reproduce", "000", "-o", str(tmp_path)).stdout
-        assert all(x in text.split() for x in ("[/]", "2.97e-123°", "reproduced", "deflections"))
-    found = json.loads(run("reproduce", "000", "-o", str(tmp_path), "--json").stdout)
-    assert found["tables"][0]["rows"] == [list(claim)] and found["notes"] == ["a note"]
-    assert found["files"] == [str(tmp_path / name) for name in ("report.md", "report.html", "claims.csv")]
-    streamed = run("reproduce", "000", "-o", "-")
-    with tarfile.open(fileobj=BytesIO(streamed.stdout_bytes)) as archive:
-        assert archive.extractfile("claims.csv").read() == (tmp_path / "claims.csv").read_bytes()
-    assert "Section V" in streamed.stderr
-
-
-def test_reproduce_knows_its_papers(run, tmp_path):
-    result = run("reproduce", "007", "-o", str(tmp_path))
-    assert result.exit_code == 2
-    assert "there are 000, 001, 002" in result.stderr

@@ -305,30 +305,3 @@ def test_the_page_on_reports_runs(tmp_path, monkeypatch):
     exec(block, {})
     cells = Reader((tmp_path / "torques.html").read_text(encoding="utf-8")).inside("td")
     assert cells[cells.index("payload") + 1] == "none"
-
-
-@pytest.mark.parametrize("output", ["papers", "-"])
-def test_a_reproduction_has_a_page(output, tmp_path, monkeypatch):
-    """Of a stream too, whose folder is temporary; the Python names the same paper."""
-    from flexjoint.reproduce import paper_000, python_code
-    from flexjoint.reproduce.figures import new_figure, saved
-    from flexjoint.reproduce.report import Claim, Grid, Report, claim_grid
-
-    def run(folder, say):
-        drawn = saved(new_figure()[0], folder / "one.png", "A figure.", "Fig. 1")
-        grids = (claim_grid([Claim("a", "1", "1", "reproduced")]), Grid("more_numbers", ["x"], [["2"]]))
-        return Report("Section <V>", grids, (drawn,), choices=("start at 0",))
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(paper_000, "run", run)
-    result = CliRunner().invoke(app, ["reproduce", "000", "-o", output, "--report", "page.html"])
-    assert result.exit_code == 0, result.output
-    page = Reader((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert page.inside("h1") == ["Section <V>"] and page.inside("figcaption") == ["Fig. 1. A figure."]
-    assert "More numbers" in page.inside("h2") and page.inside("li") == ["start at 0"]
-    command, python = page.inside("code")
-    assert command == f"flexjoint reproduce 000 -o {output} --report page.html"
-    for text in (python, python_code("000")):
-        space: dict = {}
-        exec(text, space)
-        assert space["report"].title == "Section <V>" and (tmp_path / "out" / "report.html").exists()

@@ -24,14 +24,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.recursion.bodies import Body, carried, frames, lump_fixed
-from ..dynamics.recursion.kinematics import along_joints, joint_pose
-from ..robot import BASE, Joint, JointKind, Link, Robot
-from ..robot.joints.fixed import Fixed
-from ..robot.joints.prismatic import Prismatic
-from ..robot.joints.revolute import Revolute
-from ..spatial import ca, cross, identity, rotation_x, rotation_y, sx, time_derivative, zeros
-from ..types import Expression, FloatArray, Matrix, Vector
+from flexjoint.dynamics.recursion.bodies import Body, carried, frames, lump_fixed
+from flexjoint.dynamics.recursion.kinematics import along_joints, joint_pose
+from flexjoint.robot import BASE, Joint, JointKind, Link, Robot
+from flexjoint.robot.joints.fixed import Fixed
+from flexjoint.robot.joints.prismatic import Prismatic
+from flexjoint.robot.joints.revolute import Revolute
+from flexjoint.spatial import ca, cross, identity, rotation_x, rotation_y, sx, time_derivative, zeros
+from flexjoint.types import Expression, FloatArray, Matrix, Vector
+
 from .exact_arithmetic import Angle, Residue, exactly, random_residues
 
 VARIANTS = tuple("".join(bits) for bits in product("01", repeat=4))

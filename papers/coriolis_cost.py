@@ -17,19 +17,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.compile import kernel_of
-from ..compiler.ir.program import Array
-from ..dynamics.coriolis import coriolis_matrix, coriolis_transpose_product
-from ..dynamics.energy import generalized_momentum, kinetic_energy
-from ..dynamics.links import gravity_torque
-from ..robot import Robot
-from ..robot.random_robots import random_robot
-from ..spatial import ca, sx
-from ..types import Expression, FloatArray
-from .figures import BLUE, GREEN, YELLOW, new_figure, saved
+from flexjoint.algorithm.compile import kernel_of
+from flexjoint.compiler.ir.program import Array
+from flexjoint.dynamics.coriolis import coriolis_matrix, coriolis_transpose_product
+from flexjoint.dynamics.energy import generalized_momentum, kinetic_energy
+from flexjoint.dynamics.links import gravity_torque
+from flexjoint.robot import Robot
+from flexjoint.robot.random_robots import random_robot
+from flexjoint.spatial import ca, sx
+from flexjoint.types import Expression, FloatArray
+
 from .operation_counts import operations
-from .report import Claim, Grid, PaperFigure, verdict
-from .timing import least_time
+from .report import BLUE, GREEN, YELLOW, Claim, Grid, PaperFigure, least_time, new_figure, saved, verdict
 from .two_velocity_recursions import modified_recursion
 
 PAPER_SECONDS = (2.201, 0.105)  # Fig. 3: CPU time of the closed form, and of seven sweeps

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control import FeedbackLinearization, FeedforwardPD, gains_from_poles
-from ..control.base import Controller, JointState
-from ..dynamics.links import gravity_torque
-from ..errors import FlexjointWarning
-from ..robot import Robot
-from ..robot.parameters import select
-from ..simulation import Sensors, Simulation, at_rest, simulate
-from ..trajectory import Trajectory
-from ..types import FloatArray
-from .figures import BLACK, BLUE, GREEN, RED, new_figures, saved
-from .report import Claim, Grid, PaperFigure, verdict
+from flexjoint.control import FeedbackLinearization, FeedforwardPD, gains_from_poles
+from flexjoint.control.base import Controller, JointState
+from flexjoint.dynamics.links import gravity_torque
+from flexjoint.errors import FlexjointWarning
+from flexjoint.robot import Robot
+from flexjoint.robot.parameters import select
+from flexjoint.simulation import Sensors, Simulation, at_rest, simulate
+from flexjoint.trajectory import Trajectory
+from flexjoint.types import FloatArray
+
+from .report import BLACK, BLUE, GREEN, RED, Claim, Grid, PaperFigure, new_figures, saved, verdict
 
 SENSOR_SETS = {"q theta": "q, θ", "q tau_e": "q, τ_e", "theta tau_e": "θ, τ_e"}
 COLOURS = {"q theta": BLUE, "q tau_e": GREEN, "theta tau_e": RED}

@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from flexjoint import load, mass_matrix
-from flexjoint.reproduce import paper_003, reproduce
+from papers import paper_003, reproduce
 from support.cases import load_case
 from support.evaluate import evaluate
 from support.pinocchio_model import pinocchio_model, pinocchio_order

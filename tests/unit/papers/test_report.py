@@ -1,10 +1,13 @@
 """Reports of reproductions as Markdown, as a page and as CSV."""
 
 import csv
+import subprocess
+import sys
+from pathlib import Path
 
-from flexjoint.reproduce import PaperFigure, Report
-from flexjoint.reproduce.figures import new_figure, saved
-from flexjoint.reproduce.report import Claim, Grid, claim_grid, write_report
+import papers
+from papers import PAPERS
+from papers.report import Claim, Grid, PaperFigure, Report, claim_grid, new_figure, saved, write_report
 
 
 def written(folder):
@@ -48,3 +51,10 @@ def test_tables_as_csv(tmp_path):
         ["a | b", "1 < 2", "yes", "reproduced"],
     ]
     assert texts["ways_to_C.csv"] == "way\nsweeps\n"
+
+
+def test_papers_are_modules_and_others_are_refused():
+    assert PAPERS == ["000", "001", "002", "003", "004"]
+    command = [sys.executable, "-m", "papers", "003", "999"]
+    outcome = subprocess.run(command, cwd=Path(papers.__path__[0]).parent, capture_output=True, text=True)
+    assert outcome.returncode == 2 and "no paper 999; choose from 000, 001" in outcome.stderr

@@ -14,16 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control import ComputedTorque, gains_from_poles
-from ..dynamics.inertia import mass_matrix_rate
-from ..dynamics.recursion.kinematics import jacobian
-from ..formats import load
-from ..observers import Measurement, MomentumResidual
-from ..robot import Robot
-from ..simulation import simulate
-from ..simulation.faults import FaultyActuators
-from ..spatial import ca, sx
-from ..trajectory import RestToRest
+from flexjoint.control import ComputedTorque, gains_from_poles
+from flexjoint.dynamics.inertia import mass_matrix_rate
+from flexjoint.dynamics.recursion.kinematics import jacobian
+from flexjoint.formats import load
+from flexjoint.observers import Measurement, MomentumResidual
+from flexjoint.robot import Robot
+from flexjoint.simulation import simulate
+from flexjoint.simulation.faults import FaultyActuators
+from flexjoint.spatial import ca, sx
+from flexjoint.trajectory import RestToRest
+
 from .coriolis_cost import (
     by_sweeps,
     cost_claims,
@@ -35,9 +36,8 @@ from .coriolis_cost import (
     residual_claim,
     ways_to_C,
 )
-from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
 from .passivity_runs import passivity_claims, passivity_courses, passivity_figure
-from .report import Claim, Grid, PaperFigure, Report, claim_grid, verdict
+from .report import BLUE, GREEN, RED, YELLOW, Claim, Grid, PaperFigure, Report, claim_grid, new_figure, saved, verdict
 from .two_velocity_recursions import VARIANTS, nonzero
 
 SKEW = {"0001", "1110"}  # published

@@ -17,22 +17,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.compile import compile
-from ..analysis.torque_table import MotorTable, motor_table
-from ..dynamics.energy import gravity_energy, kinetic_energy
-from ..dynamics.inverse import inverse_dynamics, motor_motion
-from ..dynamics.linearization import feedback_linearization
-from ..formats import load
-from ..robot import Robot
-from ..robot.random_robots import random_robot
-from ..spatial import ca
-from ..trajectory import RestToRest
-from ..types import Expression
+from flexjoint.algorithm.compile import compile
+from flexjoint.analysis.torque_table import MotorTable, motor_table
+from flexjoint.dynamics.energy import gravity_energy, kinetic_energy
+from flexjoint.dynamics.inverse import inverse_dynamics, motor_motion
+from flexjoint.dynamics.linearization import feedback_linearization
+from flexjoint.formats import load
+from flexjoint.robot import Robot
+from flexjoint.robot.random_robots import random_robot
+from flexjoint.spatial import ca
+from flexjoint.trajectory import RestToRest
+from flexjoint.types import Expression
+
 from .elastic_control import closed_loops, control_claims, control_figure, control_grids
 from .elastic_cost import cost_claims, growth_figure, measured, time_claims
-from .figures import BLUE, GREEN, RED, YELLOW, joint_curves, new_figure, saved
 from .operation_counts import Growth, counts
-from .report import AS_SAID, NOT_SO, Claim, Grid, PaperFigure, Report, claim_grid, verdict
+from .report import (
+    AS_SAID,
+    BLUE,
+    GREEN,
+    NOT_SO,
+    RED,
+    YELLOW,
+    Claim,
+    Grid,
+    PaperFigure,
+    Report,
+    claim_grid,
+    joint_curves,
+    new_figure,
+    saved,
+    verdict,
+)
 
 DURATION = 4.0  # s
 PERIOD = 0.01  # s

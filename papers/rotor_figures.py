@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.rotor_models import RotorComparison
-from ..robot import Robot
-from ..trajectory import Trajectory
-from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
-from .report import PaperFigure
+from flexjoint.analysis.rotor_models import RotorComparison
+from flexjoint.robot import Robot
+from flexjoint.trajectory import Trajectory
+
+from .report import BLUE, GREEN, RED, YELLOW, PaperFigure, new_figure, saved
 from .rotor_couplings import Derivatives, Pattern
 
 if TYPE_CHECKING:

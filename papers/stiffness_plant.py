@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..spatial import ca
-from ..types import Expression, FloatArray
+from flexjoint.spatial import ca
+from flexjoint.types import Expression, FloatArray
 
 ALPHA, A = (math.pi / 2, 0.0, 0.0), (0.0, 0.3, 0.3)  # rad, m
 MASS, COM_X = (9.0478, 6.7858, 5.0894), (0.0, -0.15, -0.15)  # kg, m

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.algorithm import Algorithm
-from ..compiler.ir.program import Array
-from ..compiler.ir.scan import tracing
-from ..compiler.pipeline import trace
-from ..dynamics.inverse import inverse_dynamics
-from ..dynamics.links import torque_derivatives
-from ..dynamics.recursion.articulated_body import by_articulated_bodies
-from ..dynamics.recursion.composite_bodies import link_mass_matrix
-from ..robot import Robot
-from ..spatial import ca, zeros
+from flexjoint.algorithm.algorithm import Algorithm
+from flexjoint.compiler.ir.program import Array
+from flexjoint.compiler.ir.scan import tracing
+from flexjoint.compiler.pipeline import trace
+from flexjoint.dynamics.inverse import inverse_dynamics
+from flexjoint.dynamics.links import torque_derivatives
+from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
+from flexjoint.dynamics.recursion.composite_bodies import link_mass_matrix
+from flexjoint.robot import Robot
+from flexjoint.spatial import ca, zeros
 
 PARABOLA_FROM = 10  # joints from which the count of the mass matrix is quadratic; shorter chains cost less
 

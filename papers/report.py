@@ -1,20 +1,26 @@
-"""Report of a reproduction: published against computed values, figures, and what was chosen.
+"""Reports of the reproduced papers: tables, figures in the form of the papers, and the files of both.
 
-It is written as Markdown (`report.md`), as one self-contained page (`report.html`), and each table as CSV.
+A report is written as Markdown (`report.md`), as one self-contained page (`report.html`), and each table as CSV.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import timeit
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..atomic import replacing
-from ..reports import Content, content_of
-from ..reports.write import report_page
-from ..tables import Table
+import numpy as np
+
+from flexjoint import html
+from flexjoint.atomic import replacing
+from flexjoint.reports.provenance import provenance_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 AS_SAID = "reproduced"  # verdict on a claim that holds
 NOT_SO = "not reproduced"  # verdict on a claim that does not
@@ -117,20 +123,19 @@ def claim_grid(claims: Sequence[Claim]) -> Grid:
     return Grid("claims", Claim._fields, claims)
 
 
-def write_report(report: Report, folder: Path, python: str = "") -> list[Path]:
+def write_report(report: Report, folder: Path) -> list[Path]:
     """Write the report as Markdown and as a page, and its tables as CSV.
 
     Args:
         report: The report, whose figures are in the folder.
         folder: Where files are written.
-        python: Python that repeats the report, for the page; default none.
 
     Returns:
         The files written.
     """
     texts = {
         "report.md": markdown(report),
-        "report.html": report_page(content_of(report), python=python),
+        "report.html": page(report),
         **{f"{grid.name}.csv": csv_text(grid) for grid in report.grids},
     }
     for name, text in texts.items():
@@ -160,14 +165,72 @@ def markdown(report: Report) -> str:
     return "\n".join(parts)
 
 
-@content_of.register
-def paper_content(report: Report) -> Content:
-    """What a page shows of a reproduction."""
+def page(report: Report) -> str:
+    """A report as one HTML page with its figures inside."""
     claims, *others = report.grids
-    return Content(
-        report.title,
-        [Table(claims.headings, claims.rows)],
-        {x.text: x.path.read_bytes for x in report.figures},
-        below=[Table(grid.headings, grid.rows, grid.title) for grid in others],
-        lists=report.lists,
-    )
+    parts = [html.table(claims.rows, claims.headings)]
+    parts += [html.picture(x.path.read_bytes(), x.text) for x in report.figures]
+    parts += [html.section(grid.title, html.table(grid.rows, grid.headings)) for grid in others]
+    parts += [html.section(title, html.bullets(texts)) for title, texts in report.lists.items()]
+    parts.append(html.section("Provenance", html.table(provenance_rows(None))))
+    return html.page(report.title, parts)
+
+
+# Figures ------------------------------------------------------------------------------------------------------------
+
+BLUE, RED, GREEN, YELLOW, BLACK = "#0072B2", "#D55E00", "#009E73", "#E3B505", "#000000"
+
+
+def new_figure(width: float = 7.0, height: float = 4.0) -> tuple[Figure, Axes]:
+    """A figure with one axis; width and height in inches."""
+    figure, (axis,) = new_figures(1, width, height)
+    return figure, axis
+
+
+def new_figures(count: int, width: float = 7.0, height: float = 4.0) -> tuple[Figure, Sequence[Axes]]:
+    """A figure with several axes side by side; width and height in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width + 3.5 * (count - 1), height), layout="constrained")
+    axes = figure.subplots(1, count, squeeze=False)[0]
+    for axis in axes:
+        axis.grid(alpha=0.3)
+    return figure, axes
+
+
+def saved(figure: Figure, path: Path, caption: str, number: str = "") -> PaperFigure:
+    """Write a figure with its legend.
+
+    Args:
+        path: PNG file.
+        caption: What is drawn and what to see.
+        number: Of the figure in the paper, such as "Fig. 3"; by default the paper has no such figure.
+
+    Returns:
+        The entry of the report.
+    """
+    if any(axis.get_legend_handles_labels()[0] for axis in figure.axes):
+        figure.legend(loc="outside right center", frameon=False)
+    with replacing(path) as file:
+        figure.savefig(file, format="png", dpi=150)
+    return PaperFigure(path, number, caption)
+
+
+def joint_curves(
+    path: Path, number: str, title: str, unit: str, t: np.ndarray, curves: np.ndarray, styles: list[tuple[str, str]],
+    caption: str,
+) -> PaperFigure:  # fmt: skip
+    """Write a figure with one curve (m,) per joint over time; `styles` has colour and line style per joint."""
+    figure, axis = new_figure()
+    for i, (colour, dashes) in enumerate(styles):
+        axis.plot(t, curves[:, i], dashes, color=colour, label=f"joint {i + 1}")
+    axis.set(title=f"{number}. {title}", xlabel="time, s", ylabel=unit, xlim=(t[0], t[-1]))
+    return saved(figure, path, caption, number)
+
+
+# Time ---------------------------------------------------------------------------------------------------------------
+
+
+def least_time(statement: str, names: Mapping[str, Any], number: int) -> float:
+    """Time per execution of a statement, s: the minimum of 50 repetitions, since other programs only add to it."""
+    return min(timeit.repeat(statement, globals=dict(names), number=number, repeat=50)) / number

@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.compile import compile
-from ..dynamics.inverse import inverse_dynamics
-from ..dynamics.linearization import feedback_linearization
-from ..dynamics.links import torque_derivatives
-from ..robot import Robot
-from ..types import FloatArray
-from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
+from flexjoint.algorithm.compile import compile
+from flexjoint.dynamics.inverse import inverse_dynamics
+from flexjoint.dynamics.linearization import feedback_linearization
+from flexjoint.dynamics.links import torque_derivatives
+from flexjoint.robot import Robot
+from flexjoint.types import FloatArray
+
 from .operation_counts import Counts, Growth
-from .report import AS_SAID, Claim, PaperFigure, verdict
-from .timing import least_time
+from .report import AS_SAID, BLUE, GREEN, RED, YELLOW, Claim, PaperFigure, least_time, new_figure, saved, verdict
 
 SECONDS = 33.258e-6  # per evaluation, published
 

@@ -12,8 +12,8 @@ import pytest
 import flexjoint as fj
 from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
 from flexjoint.dynamics.recursion.composite_bodies import Factors, by_factorization, factorize, solve
-from flexjoint.reproduce import elastic_control, paper_000, reproduce
-from flexjoint.reproduce.operation_counts import Counts, Growth, counts, operations
+from papers import elastic_control, paper_000, reproduce
+from papers.operation_counts import Counts, Growth, counts, operations
 from support.errors import relative_error
 from support.lagrange import rate, transmitted
 
@@ -284,11 +284,3 @@ def test_figures_and_tables_are_written(counted, loops, tmp_path, monkeypatch):
     for expected in ("2.81° at joint 2", "33.258 µs", "O(N³)", "N = 10", "1955"):
         assert expected in text
     assert all(len(row) == 4 and all(row.values()) for row in rows)
-
-
-def test_an_unknown_paper_and_a_file_for_a_folder_are_refused(tmp_path):
-    with pytest.raises(fj.InputError, match="there are 000"):
-        reproduce("999", tmp_path)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(fj.InputError, match="not a folder"):
-        reproduce("000", tmp_path / "file")

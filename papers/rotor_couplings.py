@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithm.compile import compile
-from ..drives import ElasticDrive, Motor
-from ..dynamics.drivetrain.rotors import rotor_coupling
-from ..dynamics.forward import forward_dynamics
-from ..dynamics.inverse import inverse_dynamics, motor_motion, needed_order
-from ..robot import Robot
-from ..robot.random_robots import random_robot
-from ..trajectory import Trajectory
+from flexjoint.algorithm.compile import compile
+from flexjoint.drives import ElasticDrive, Motor
+from flexjoint.dynamics.drivetrain.rotors import rotor_coupling
+from flexjoint.dynamics.forward import forward_dynamics
+from flexjoint.dynamics.inverse import inverse_dynamics, motor_motion, needed_order
+from flexjoint.robot import Robot
+from flexjoint.robot.random_robots import random_robot
+from flexjoint.trajectory import Trajectory
 
 
 class Pattern(NamedTuple):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.reproduce import paper_001, reproduce, rotor_couplings
-from flexjoint.reproduce.rotor_couplings import coupling_pattern, derivatives_that_matter, general_arm, replay
+from papers import paper_001, reproduce, rotor_couplings
+from papers.rotor_couplings import coupling_pattern, derivatives_that_matter, general_arm, replay
 from support.errors import relative_error
 from support.rotors import with_random_rotors
 

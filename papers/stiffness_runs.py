@@ -8,21 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.compile import compile
-from ..control.gains import gains_from_poles
-from ..control.laws.motion_and_stiffness import motion_and_stiffness_control
-from ..drives import AntagonisticDrive
-from ..dynamics.integrated import integrated_motor_motion
-from ..dynamics.inverse import inverse_dynamics, motor_motion
-from ..dynamics.links import torque_derivatives
-from ..robot import Robot
-from ..springs import CubicSpring
-from ..trajectory import Trajectory
-from ..types import FloatArray
-from .figures import BLACK, BLUE, RED, new_figures, saved
-from .report import Claim, Grid, PaperFigure, verdict
+from flexjoint.algorithm.compile import compile
+from flexjoint.control.gains import gains_from_poles
+from flexjoint.control.laws.motion_and_stiffness import motion_and_stiffness_control
+from flexjoint.drives import AntagonisticDrive
+from flexjoint.dynamics.integrated import integrated_motor_motion
+from flexjoint.dynamics.inverse import inverse_dynamics, motor_motion
+from flexjoint.dynamics.links import torque_derivatives
+from flexjoint.robot import Robot
+from flexjoint.springs import CubicSpring
+from flexjoint.trajectory import Trajectory
+from flexjoint.types import FloatArray
+
+from .report import BLACK, BLUE, RED, Claim, Grid, PaperFigure, least_time, new_figures, saved, verdict
 from .stiffness_plant import State, simulated
-from .timing import least_time
 
 POLE, STIFFNESS_POLE = 12.0, 8.0  # 1/s: all poles of (33a) at −POLE, of (33b) at −STIFFNESS_POLE
 OFF, STIFFNESS_OFF = np.array([4.0, -3.0, 5.0]), np.array([60.0, 40.0, 90.0])  # °, Nm/rad

@@ -21,16 +21,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..control import Controller, JointState, PassivityControl
-from ..control.base import LawResult
-from ..dynamics.inertia import mass_matrix
-from ..dynamics.recursion.bodies import rigid_motor_inertia
-from ..robot import Robot
-from ..simulation import simulate
-from ..trajectory import RestToRest, Trajectory
-from ..types import FloatArray, Stack
-from .figures import BLUE, GREEN, RED, YELLOW, new_figures, saved
-from .report import Claim, PaperFigure, verdict
+from flexjoint.control import Controller, JointState, PassivityControl
+from flexjoint.control.base import LawResult
+from flexjoint.dynamics.inertia import mass_matrix
+from flexjoint.dynamics.recursion.bodies import rigid_motor_inertia
+from flexjoint.robot import Robot
+from flexjoint.simulation import simulate
+from flexjoint.trajectory import RestToRest, Trajectory
+from flexjoint.types import FloatArray, Stack
+
+from .report import BLUE, GREEN, RED, YELLOW, Claim, PaperFigure, new_figures, saved, verdict
 from .two_velocity_recursions import modified_recursion
 
 ADMISSIBLE, INADMISSIBLE = "0001", "0100"

@@ -20,19 +20,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.compile import compile
-from ..control import JointState, MixedInverseDynamics
-from ..control.laws import mixed_lyapunov, mixed_torque
-from ..dynamics.drivetrain.rotors import generalized_forces
-from ..dynamics.forward import forward_dynamics
-from ..formats import load, write_robot
-from ..robot import Robot
-from ..simulation import Simulation, at_rest, reference_solution, simulate
-from ..simulation.result import FIELDS
-from ..spatial import sx
-from ..trajectory import Sinusoid
-from .figures import BLACK, BLUE, GREEN, RED, new_figures, saved
-from .report import NOT_SO, Claim, Grid, PaperFigure, Report, claim_grid, verdict
+from flexjoint.algorithm.compile import compile
+from flexjoint.control import JointState, MixedInverseDynamics
+from flexjoint.control.laws import mixed_lyapunov, mixed_torque
+from flexjoint.dynamics.drivetrain.rotors import generalized_forces
+from flexjoint.dynamics.forward import forward_dynamics
+from flexjoint.formats import load, write_robot
+from flexjoint.robot import Robot
+from flexjoint.simulation import Simulation, at_rest, reference_solution, simulate
+from flexjoint.simulation.result import FIELDS
+from flexjoint.spatial import sx
+from flexjoint.trajectory import Sinusoid
+
+from .report import (
+    BLACK,
+    BLUE,
+    GREEN,
+    NOT_SO,
+    RED,
+    Claim,
+    Grid,
+    PaperFigure,
+    Report,
+    claim_grid,
+    new_figures,
+    saved,
+    verdict,
+)
 
 DURATION = 10.0  # s
 START = np.array([0.0, 0.0, -0.4363])  # rad

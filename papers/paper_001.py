@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.rotor_models import RotorComparison, compare_rotor_models, percent
-from ..dynamics.drivetrain.orders import Orders, derivative_orders, superscript
-from ..dynamics.inverse import inverse_dynamics
-from ..formats import load
-from ..robot import Robot
-from ..trajectory import FilteredStep
+from flexjoint.analysis.rotor_models import RotorComparison, compare_rotor_models, percent
+from flexjoint.dynamics.drivetrain.orders import Orders, derivative_orders, superscript
+from flexjoint.dynamics.inverse import inverse_dynamics
+from flexjoint.formats import load
+from flexjoint.robot import Robot
+from flexjoint.trajectory import FilteredStep
+
 from .operation_counts import counted
-from .paper_001_figures import (
+from .report import AS_SAID, Claim, Grid, Report, claim_grid, verdict
+from .rotor_couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, replay
+from .rotor_figures import (
     READINGS,
     derivatives_figure,
     difference_figure,
@@ -29,8 +32,6 @@ from .paper_001_figures import (
     pattern_figure,
     torques_figure,
 )
-from .report import AS_SAID, Claim, Grid, Report, claim_grid, verdict
-from .rotor_couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, replay
 
 STEP, DURATION, FILTER, LEFT = 2.0, 2.5, 16, 1e-3  # rad; s; order; share of the step that remains at the end
 PAPER_ORDER = 12

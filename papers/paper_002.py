@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.drivetrain.stiffness_range import feasible_stiffness, feasible_torque
-from ..dynamics.inverse import MotorMotion, inverse_dynamics, motor_motion
-from ..formats import load
-from ..robot import Robot
-from ..trajectory import RestToRest, Trajectory
-from .figures import BLACK, BLUE, RED, new_figures, saved
-from .report import Claim, Grid, PaperFigure, Report, claim_grid, verdict
+from flexjoint.dynamics.drivetrain.stiffness_range import feasible_stiffness, feasible_torque
+from flexjoint.dynamics.inverse import MotorMotion, inverse_dynamics, motor_motion
+from flexjoint.formats import load
+from flexjoint.robot import Robot
+from flexjoint.trajectory import RestToRest, Trajectory
+
+from .report import BLACK, BLUE, RED, Claim, Grid, PaperFigure, Report, claim_grid, new_figures, saved, verdict
 from .stiffness_cost import cost_claims
 from .stiffness_runs import (
     DRIFT_GAIN,

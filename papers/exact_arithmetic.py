@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import ca
+from flexjoint.spatial import ca
 
 PRIME = 2**61 - 1
 

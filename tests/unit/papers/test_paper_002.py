@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.reproduce import paper_002, reproduce, stiffness_cost, stiffness_plant, stiffness_runs
+from papers import paper_002, reproduce, stiffness_cost, stiffness_plant, stiffness_runs
 from support.errors import relative_error
 from support.lagrange import rate, transmitted
 from support.motors import pairs

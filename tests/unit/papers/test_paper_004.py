@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexjoint as fj
-from flexjoint.reproduce import coriolis_cost, paper_004, reproduce, two_velocity_recursions
+from papers import coriolis_cost, paper_004, reproduce, two_velocity_recursions
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.pinocchio_model import pinocchio_coriolis
