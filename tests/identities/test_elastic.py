@@ -91,7 +91,9 @@ def test_motor_motion_is_lagranges(robot):
     motors = [joint.drive and joint.drive.motor for joint in robot.joints]
     pushed = [smooth_friction(m, theta_v[i]) + (m.inertia * theta_a[i] if m else 0) for i, m in enumerate(motors)]
     phi_v = rate(phi, stack, *wrenches.values())
-    expected = fj.dynamics.MotorMotion(theta, theta_v, theta_a, phi, phi_v, tau_e, tau_e, tau_e + ca.vertcat(*pushed))
+    tau = tau_e + ca.vertcat(*pushed)
+    joints = ca.vertcat(*[(tau_e if elastic else tau)[i] for i, elastic in enumerate(robot.compliant)])
+    expected = fj.dynamics.MotorMotion(theta, theta_v, theta_a, phi, phi_v, tau_e, joints, tau)
 
     found = fj.motor_motion(robot, *stack, wrenches=wrenches)
     torque = fj.inverse_dynamics(robot, *stack, wrenches=wrenches)
@@ -113,7 +115,7 @@ def test_power_of_the_motors(robot):
     motors = [joint.drive and joint.drive.motor for joint in robot.joints]
     stored, lost = rate(energy, stack), 0
     for i, motor in enumerate(motors):
-        stored += m.tau_e[i] * rate(m.deflection, stack)[i]
+        stored += m.spring_torque[i] * rate(m.deflection, stack)[i]
         if motor:
             stored += motor.inertia * m.theta_v[i] * rate(m.theta_v, stack)[i]
         lost += smooth_friction(robot.joints[i], v[i]) * v[i] + smooth_friction(motor, m.theta_v[i]) * m.theta_v[i]
@@ -212,7 +214,8 @@ def test_rigid_joints_move_with_their_motors():
     assert not np.any(m.deflection)
     assert np.array_equal(m.tau, fj.inverse_dynamics(robot, *stack))
     bare = evaluate(fj.inverse_dynamics, robot.without_drives(), *stack)
-    assert relative_error(m.tau_e, bare) < TOLERANCE
+    assert relative_error(m.spring_torque, bare) < TOLERANCE
+    assert np.array_equal(m.tau_e, m.tau)
 
 
 def test_compiled_batches():

@@ -219,12 +219,7 @@ def test_complete_rotors(robot):
     state = (*stack[:2], found.theta, found.theta_v, stack[2], found.theta_a)
     forces = evaluate(fj.dynamics.generalized_forces, robot, *state)
     assert relative_error(forces.tau, found.tau) < TOLERANCE
-    assert relative_error(forces.tau_e, found.tau_e + rigid_motors(robot, found)) < TOLERANCE
-
-
-def rigid_motors(robot, found):
-    """What motors add to the torque on the links of rigid joints."""
-    return np.where(robot.compliant, 0.0, found.tau - found.tau_e)
+    assert relative_error(forces.tau_e, found.tau_e) < TOLERANCE
 
 
 def test_damped_springs_of_the_complete_model(monkeypatch):

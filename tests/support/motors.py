@@ -86,7 +86,7 @@ def forward(
 
 
 def paired_motion(robot: fj.Robot, *arrays: Any, **keywords: Any) -> Paired:
-    """`motor_motion` from [q, ... q''''] and [σ, σ', σ''], with the torque on the links and its derivatives."""
+    """`motor_motion` from [q, ... q''''] and [σ, σ', σ''], with the torque rates on the links."""
     found = fj.motor_motion(robot, *arrays[:5], stiffness=list(arrays[5:]), **keywords)
     loads = {name: keywords[name] for name in ("wrenches", "base") if name in keywords}
     tau_e = fj.torque_derivatives(robot.without_drives(), *arrays[:5], order=2, **loads)

@@ -36,7 +36,7 @@ class StiffnessTable(JointTable):
         sigma_lower, sigma_upper: Stiffness range that is feasible at the torque τ_e.
         theta_1, theta_2: Motor positions, rad or m.
         phi_1, phi_2: Deflections of the springs, rad or m.
-        tau_e: Torque of the springs on the link, Nm or N.
+        tau_e: Torque of the springs on the link, at a rigid joint of the motor, Nm or N.
         tau_1, tau_2: Motor torques, Nm or N.
 
     A quantity that a joint does not have, of a second motor or a variable stiffness, is 0 and has no column in files.

@@ -51,7 +51,7 @@ from .surroundings import KnowsSurroundings
 
 
 class ControllerState(NamedTuple):
-    """State of `FeedbackLinearization`: the torques on the links that it integrates; see `linearizing_control`.
+    """State of `FeedbackLinearization`: the torques of joints that it integrates; see `linearizing_control`.
 
     Args:
         tau_e: Torques (..., n), Nm or N; zero at joints whose torque is not integrated.

@@ -55,7 +55,7 @@ class TrackingState(NamedTuple):
 
     Args:
         motion, stiffness: As of `TrackingIntegrals`.
-        tau_e, tau_e_v: Torques on the links and their rates (..., n), Nm or N and per second, as of `ControllerState`.
+        tau_e, tau_e_v: Torques of joints and their rates (..., n), Nm or N and per second, as of `ControllerState`.
     """
 
     motion: Signal

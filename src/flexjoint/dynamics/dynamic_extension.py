@@ -227,7 +227,7 @@ def extended_motion(
 def extended_torque(robot: Robot, motion: Stack, extension: Expression, wrenches: Wrenches = None) -> ExtendedTorque:
     """Torque and rate of the controller's state for the motion [q, ... q⁽ʳ⁾], its last the command."""
     found = eliminated(robot, motion, wrenches)
-    tau = assembled(robot, motion, found.tau_e, found.deflections).tau + found.at_motors
+    tau = assembled(robot, motion, found.tau_e, found.deflections, found.at_motors).tau
     theta = motor_jets(robot, motion, found.deflections)
     rates: list[Scalar] = []
     place = 0

@@ -28,14 +28,14 @@ from .drivetrain.motor_side import single_motors
 from .drivetrain.springs import spring_motion
 from .drivetrain.transmission import second_motors
 from .drivetrain.variable_stiffness import two_motors, unreachable_stiffness
-from .inverse import gathered, needed_order, transmitted_torque
+from .inverse import gathered, needed_order, torque_rate, transmitted_torque
 from .links import torque_derivatives
 from .loads import Base, Wrenches
 from .requirements import enough_derivatives, lossless_gears, moderate_link_friction, stateless_springs, stiffness_given
 
 
 class IntegratedMotion(NamedTuple):
-    """A MotorMotion with the rate of the torque on the links, and the drifts of torque and stiffness.
+    """A MotorMotion with the rate of tau_e, and the drifts of torque and stiffness.
 
     (deflection, tau_e, tau_e_v) is the state, with σ and σ'.  The drifts are 0 at joints with one motor.
     """
@@ -100,7 +100,7 @@ def integrated_motor_motion(
 
     Args:
         deflection: Deflections at the sample before, (..., motors), of which those of joints with two motors are used.
-        tau_e, tau_e_v: Torque on the links and its rate then, (..., n).
+        tau_e, tau_e_v: Torque of the joints and its rate then, (..., n), as in `MotorMotion`.
         sigma, sigma_v: Stiffness of the joints and its rate then, (..., n).
         h: Time since then, (...), s; with h = 0 the deflections are taken as they are.
         drift_gain: λ ≥ 0, decay rate of the error in torque and stiffness, (...), 1/s; 0 disables drift control.
@@ -145,8 +145,8 @@ def integrated_motor_motion(
         better = newton(drive, *phi, torque[0][i], wanted[0][i])
         kept = drive.at(*(x + share * (y - x) for x, y in zip(phi, better)))
         sides[i] = two_motors(drive, regular(drive, kept), *jets)
-    found = gathered([*(sides[i][0] for i in range(robot.n)), *(sides[i][1] for i in second)], torque[0])
-    return IntegratedMotion(*found, torque[1], *drifts)
+    found = gathered(robot, [*(sides[i][0] for i in range(robot.n)), *(sides[i][1] for i in second)], torque[0])
+    return IntegratedMotion(*found, torque_rate(robot, motion, torque[1]), *drifts)
 
 
 def runge_kutta(

@@ -22,19 +22,21 @@ from ..compiler.ir.labels import labelled_rows
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..types import Expression, FloatArray, Jet, Stack
-from .drivetrain.coupling import at_springs
+from .drivetrain.coupling import at_springs, undeflected
 from .drivetrain.damped_spring import Before, deflections_after, filtered_jet
 from .drivetrain.damped_variable_stiffness import commanded_damper, damped_pairs, rates_under, with_dampers
 from .drivetrain.elimination import eliminated
+from .drivetrain.friction import friction, rigid_motors
 from .drivetrain.load_friction import supplied_torque
 from .drivetrain.motor_side import MotorSide, coupled_motors
 from .drivetrain.orders import derivative_orders
 from .drivetrain.passive import joint_passive_torque
 from .drivetrain.springs import spring_motion
-from .drivetrain.transmission import motors
+from .drivetrain.transmission import motors, of_joints
 from .drivetrain.variable_stiffness import motor_sides, unreachable_stiffness
 from .links import follower_motors, link_torques, torque_derivatives
 from .loads import Base, Wrenches
+from .recursion.bodies import own_motor_inertia
 from .requirements import (
     enough_derivatives,
     linear_filters,
@@ -54,9 +56,11 @@ class MotorMotion(NamedTuple):
         theta, theta_v, theta_a: Position, velocity and acceleration of the motors, (..., motors).
         deflection, deflection_v: Of the spring behind each motor, θ − q, and its rate, (..., motors); 0 at rigid
             joints; T_b⁻¹θ − T_a q where a transmission couples joints.
-        spring_torque: Torque of the spring on each motor, (..., motors); at a rigid joint the torque of the shaft; of
-            coupled joints with springs at the joints that of the spring itself.
-        tau_e: Torque on the links, (..., n).
+        spring_torque: Torque of the spring on each motor, (..., motors); of coupled joints with springs at the joints
+            that of the spring itself; at a rigid joint the torque that the motor passes on, `tau` less its own inertia
+            and friction.
+        tau_e: Torque of each joint, (..., n), as in `feedback_linearization`, `Measurement` and logs: that of its
+            spring, as a sensor in it measures it, or of both springs on the link; at a rigid joint the motor torque.
         tau: Motor torque, (..., motors).
     """
 
@@ -71,7 +75,7 @@ class MotorMotion(NamedTuple):
 
 
 class SteppedMotion(NamedTuple):
-    """A MotorMotion with the rate of the torque on the links.
+    """A MotorMotion with the rate of tau_e.
 
     (deflection_v, tau_e, tau_e_v) is the state, with `deflection` where a damped joint has variable stiffness.
     """
@@ -274,8 +278,8 @@ def inverse_dynamics_step(
     Args:
         deflection_v: Rate of the deflections at the state, (..., motors); zeros at rest.  In the complete model of
             rotors deflection_top of the state.
-        tau_e, tau_e_v: Torque on the links and its rate at the state, (..., n).  In the complete model tau_e_low and
-            tau_e_top.
+        tau_e, tau_e_v: Torque of the joints and its rate at the state, (..., n), as in `MotorMotion`.  In the complete
+            model tau_e_low and tau_e_top.
         h: Time since the state, (...), s, at least 0.  With h = 0 only deflection_v is used: zeros start at rest
             equilibrium, where the springs alone carry τ_e.
         q, v, a, jerk: Position of the links and its first three derivatives, (..., n).
@@ -308,17 +312,18 @@ def inverse_dynamics_step(
         robot = with_dampers(robot, damping)
         deflection_v = deflection_v if warm_start is None else rates_under(robot, warm_start, deflection_v, tau_e)
     tau = transmitted_torque(robot, motion, max(1, needed_order(robot) - 2), wrenches, base)
-    springs, at_state = ([at_springs(robot, x) for x in stack] for stack in (tau, (tau_e, tau_e_v)))
+    springs, rate = [at_springs(robot, x) for x in tau], torque_rate(robot, motion, tau[1])
     torques = [[x[i] for x in springs] for i in range(robot.n)]
     damped = [i for i in range(robot.n) if robot.damped[i] and not robot.variable_stiffness[i]]
-    before = [Before(deflection_v[i], *(x[i] for x in at_state)) for i in damped]
+    before = [Before(deflection_v[i], tau_e[i], tau_e_v[i]) for i in damped]
     filtered = deflections_after([robot.joints[i].drive for i in damped], h, before, [torques[i] for i in damped])
     phi = dict(zip(damped, filtered))
     if stiffness is None or not any(robot.variable_stiffness):
         jets = [phi[i] if i in phi else spring_motion(joint, torques[i]) for i, joint in enumerate(robot.joints)]
-        return SteppedMotion(*assembled(robot, motion, tau[0], jets), tau[1])
+        return SteppedMotion(*assembled(robot, motion, tau[0], jets), rate)
     pairs = damped_pairs(robot, h, deflection_v, tau_e_v, warm_start, motion, tau, stiffness)
-    return SteppedMotion(*gathered(motor_sides(robot, motion, tau, stiffness, warm_start, pairs, phi), tau[0]), tau[1])
+    sides = motor_sides(robot, motion, tau, stiffness, warm_start, pairs, phi)
+    return SteppedMotion(*gathered(robot, sides, tau[0]), rate)
 
 
 # Parts of the drivetrain --------------------------------------------------------------------------------------------
@@ -342,12 +347,12 @@ def filtered_motion(
         return spring_motion(robot.joints[i], torque)
 
     found = eliminated(robot, motion, wrenches, base, deflected)
-    moved = assembled(robot, motion, found.tau_e, found.deflections)
+    moved = assembled(robot, motion, found.tau_e, found.deflections, found.at_motors)
     states = [
         (phi[len(tau) - 1], *tau[-2:]) if damped else (zeros(1),) * 3
         for damped, phi, tau in zip(robot.damped, found.deflections, found.torques)
     ]
-    return FilteredMotion(*moved._replace(tau=moved.tau + found.at_motors), *(ca.vertcat(*x) for x in zip(*states)))
+    return FilteredMotion(*moved, *(ca.vertcat(*x) for x in zip(*states)))
 
 
 def undamped_motion(
@@ -356,31 +361,44 @@ def undamped_motion(
     """Motion of the motors from that of the links."""
     if robot.fidelity == "complete":
         found = eliminated(robot, q, wrenches, base)
-        motion = assembled(robot, q, found.tau_e, found.deflections)
-        return motion._replace(tau=motion.tau + found.at_motors)
-    tau_e = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
+        return assembled(robot, q, found.tau_e, found.deflections, found.at_motors)
+    tau = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
     if stiffness is not None and any(robot.variable_stiffness):
-        return gathered(motor_sides(robot, q, tau_e, stiffness, warm_start), tau_e[0])
-    springs = [at_springs(robot, x) for x in tau_e]
+        return gathered(robot, motor_sides(robot, q, tau, stiffness, warm_start), tau[0])
+    springs = [at_springs(robot, x) for x in tau]
     phi = [spring_motion(joint, [x[i] for x in springs]) for i, joint in enumerate(robot.joints)]
-    return assembled(robot, q, tau_e[0], phi)
+    return assembled(robot, q, tau[0], phi)
 
 
-def gathered(sides: Sequence[MotorSide], tau_e: Expression) -> MotorMotion:
-    """All motors together, and the torque on the links."""
+def gathered(robot: Robot, sides: Sequence[MotorSide], tau: Expression) -> MotorMotion:
+    """All motors together, and the torque of the joints, from the torque on the links."""
     side = MotorSide(*(ca.vertcat(*x) for x in zip(*sides)))
     marks = {"theta": side[:3], "deflection": side[3:5], "spring_torque": side[5:6], "motor_torque": side[6:]}
     labelled_rows("motor #", "its spring, motion and torque", marks, joints=False)
-    return MotorMotion(*side[:6], tau_e, side.tau)
+    return MotorMotion(*side[:6], of_joints(robot, at_springs(robot, tau), side.tau), side.tau)
 
 
-def assembled(robot: Robot, q: Stack, tau_e: Expression, deflections: Sequence[Jet]) -> MotorMotion:
-    """One motor per joint: from the motion of the links, the torque on them and [φ, φ', φ''] of each joint."""
+def assembled(
+    robot: Robot, q: Stack, tau: Expression, deflections: Sequence[Jet], at_motors: Expression | None = None
+) -> MotorMotion:
+    """One motor per joint: from the motion of the links, the torque on them and [φ, φ', φ''] of each joint.
+
+    at_motors: What turning the rotors with their carriers takes, in the complete model.
+    """
     phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
-    side = coupled_motors(robot, motors(robot), q, tau_e, phi)
-    marks = {"theta": side[:3], "deflection": phi, "tau_e": [tau_e], "motor_torque": [side.tau]}
+    side = coupled_motors(robot, motors(robot), q, tau, phi)
+    driving = side.tau if at_motors is None else side.tau + at_motors
+    tau_e = of_joints(robot, at_springs(robot, tau), driving)
+    marks = {"theta": side[:3], "deflection": phi, "tau_e": [tau_e], "motor_torque": [driving]}
     labelled_rows("drive", "friction of the joint, spring, and torque of the motor", marks)
-    return MotorMotion(*side[:6], tau_e, side.tau)
+    return MotorMotion(*side[:6], tau_e, driving)
+
+
+def torque_rate(robot: Robot, q: Stack, tau_v: Expression) -> Expression:
+    """τ_e' of the joints in Spong's model, from the motion [q, ... q'''] and the torque rate on the links."""
+    turned = [undeflected(robot, x) for x in q[1:4]]
+    own = friction(rigid_motors(robot), turned[:2], 1)[1] + own_motor_inertia(robot) * turned[2]
+    return at_springs(robot, tau_v) + own
 
 
 def transmitted_torque(robot: Robot, q: Stack, order: int, wrenches: Wrenches = None, base: Base = None) -> Jet:

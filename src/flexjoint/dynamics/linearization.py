@@ -77,7 +77,7 @@ class LinkMotion(NamedTuple):
 class LinearizingTorque(NamedTuple):
     """Motor torque (..., motors), and the highest derivative of the joint torques τ_e that it causes (..., n).
 
-    τ_e is the torque on the link, of joints that share a transmission that of the spring or of the rigid motor.
+    τ_e is the torque of the spring, or of both springs on the link; at a rigid joint the motor torque.
     """
 
     tau: Expression | FloatArray
@@ -129,14 +129,14 @@ def link_motion(
 
     Args:
         q, v: Position and velocity of the links, (..., n).
-        tau_e, tau_e_v: Torque on the links and its rate, (..., n), Nm or N: of a joint with a spring that of the
-            spring, of a rigid one the motor torque.
+        tau_e, tau_e_v: Torque of the joints and its rate, (..., n), Nm or N, as in `MotorMotion`: of the spring, at a
+            rigid joint of the motor.
         wrenches, base: As in `torque_derivatives`, with one derivative.
 
     Returns:
         LinkMotion(a, jerk), (..., n) each.
     """
-    return LinkMotion(*link_derivatives(robot, q, v, [tau_e, tau_e_v], wrenches, base))
+    return LinkMotion(*link_derivatives(robot, q, v, [on_links(robot, x) for x in (tau_e, tau_e_v)], wrenches, base))
 
 
 def linearized(
@@ -296,8 +296,9 @@ def feedback_linearization(
 
     Args:
         q, v, theta, theta_v: The state as `measured` says; q and tau_e (..., n), theta (..., motors).
-        tau_e, tau_e_v: Torques on the links and their rates (..., n), Nm or N: measured ones, see `measured`; or those
-            that the controller holds, of which it takes both of rigid joints and the rates of damped springs.
+        tau_e, tau_e_v: Torques of the joints and their rates (..., n), Nm or N, as in `MotorMotion`: measured ones, see
+            `measured`; or those that the controller holds, of which it takes both of rigid joints (motor torque and its
+            rate) and the rates of damped springs.
         command: Desired q'''' (or jerk, or q⁽ʳ⁾) of the links, (..., n).
         extension: Only for a dynamic law of the complete model: state of the controller, (...,
             `extension_size(robot)`); `extension_state` gives that on a motion, any other is admissible.

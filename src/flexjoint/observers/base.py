@@ -35,7 +35,8 @@ class Measurement(NamedTuple):
         v: Link velocities (..., n), rad/s or m/s.
         theta: Motor positions (..., m) divided by the gear ratio, rad or m, in the order of `Robot.motor_names`.
         theta_v: Motor velocities (..., m) divided by the gear ratio, rad/s or m/s.
-        tau_e: Torques (..., n) on the links, Nm or N.  At a rigid joint it is the motor torque of the period before.
+        tau_e: Torques (..., n) of the joints, Nm or N, as in `MotorMotion`; at a rigid joint the motor torque of the
+            period before.
         tau_e_v: Their rates (..., n), Nm/s or N/s; None by default.
     """
 

@@ -101,9 +101,9 @@ def linearizing_control(
     Args:
         q, v: Position and velocity of the links, (..., n).
         theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
-        tau_e, tau_e_v: Torque on the links and its rate, (..., n); ignored at rigid joints.
-        held, held_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of damped
-            springs beside undamped ones; other entries are ignored.
+        tau_e, tau_e_v: Torque of the springs and its rate, (..., n); ignored at rigid joints.
+        held, held_v: State of the controller, (..., n): motor torque of rigid joints and its rate, the rate also of
+            damped springs beside undamped ones; other entries are ignored.
         extension: State of the controller in the complete model, as in `feedback_linearization`.
         tracking: {"reference": [q_d, q_d', ...], "gains": [K₀, K₁, ...]}, each array (..., n).  There are as many gains
             as integrators in a chain, and one array more of the reference.

@@ -131,7 +131,7 @@ def motion_and_stiffness_control(
     Args:
         q, v: Position and velocity of the links, (..., n).
         theta, theta_v: The same of the motors, (..., motors); ignored at rigid joints.
-        tau_e, tau_e_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of
+        tau_e, tau_e_v: State of the controller, (..., n): motor torque of rigid joints and its rate, the rate also of
             damped springs beside undamped ones; other entries are ignored.
         tracking: {"reference": [q_d, ... q_d''''], "gains": [K_0, ... K_3], "stiffness": [σ_d, σ_d', σ_d''],
             "stiffness_gains": [L_0, L_1]}, each array (..., n); what concerns stiffness is ignored at joints that

@@ -36,7 +36,7 @@ from .transmission import motors, of_motors, transmitted
 
 
 class GeneralizedForces(NamedTuple):
-    """Torque on each link (..., n), motor torque (..., motors), and force and moment (f, n) that each link receives
+    """Torque of each joint (..., n), motor torque (..., motors), and force and moment (f, n) that each link receives
     through its joint (..., links, 6)."""
 
     tau_e: Expression | FloatArray
@@ -101,7 +101,7 @@ def generalized_forces(
 ) -> GeneralizedForces:
     """Forces that a motion of links and motors needs, for any mix of joints  [Hua Algorithm 1].
 
-    `tau_e` is the torque that the links need from their springs, or from the motor at a rigid joint; `tau` is the motor
+    `tau_e` is the torque that the links need from their springs, at a rigid joint the motor torque; `tau` is the motor
     torque against the springs at their deflections.  The two are independent: the motion needs no further forces if
     `tau_e` equals the torque of the springs.
 
@@ -120,13 +120,13 @@ def generalized_forces(
     spins = spins_of([rotor for rotor in rotors(robot) if rotor.elastic], moved)
     motions, links = link_dynamics(robot, [q, v, a], sx(robot.gravity), 0, wrenches, base, spins)
     needed = links[0] + passive_torque(robot, [q, v], 0)[0] + rigid_motor_torque(robot, a)
-    tau_e = supplied_torque(robot, [v], [needed])[0]
+    tau_e = at_springs(robot, supplied_torque(robot, [v], [needed])[0])
     springs = ca.vertcat(*transmitted(robot, q, v, theta, theta_v)[0])
     # Sᵀq'' + B θ'' + C_carrier + friction + τ_e = τ  [Hua (29), (30)]
     rubbing = motor_friction(robot, theta_v, springs)
     tau = springs + motor_inertias(robot) * theta_a + at_motors(robot, motions) + rubbing
     found = wrenches_of_links(robot, [q, v, a], moved, wrenches, base)
-    return GeneralizedForces(tau_e, of_motors(robot, tau, at_springs(robot, tau_e)), found)
+    return GeneralizedForces(tau_e, of_motors(robot, tau, tau_e), found)
 
 
 def spin_torque(robot: Robot, turning: Sequence[Rotor], q: Stack, theta: Stack) -> tuple[list[Motion], Expression]:

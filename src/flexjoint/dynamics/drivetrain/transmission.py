@@ -2,7 +2,7 @@
 
 With the motors in the order of `robot.motor_names`, motor k of joint i has the deflection φ_k = θ_k − c_k q_i and feels
 the torque τ_k; the link gets τ_e,i = Σ c_k τ_k.  c is 1, or 0 for a second motor that works within the transmission.
-At a rigid joint θ = q by definition, and τ_e is the torque of the motor.  Where a transmission couples joints, their
+At a rigid joint θ = q by definition, and τ_e is the motor torque τ.  Where a transmission couples joints, their
 springs are between T_a q and T_b⁻¹ θ (`coupling.py`), and at rigid joints θ = T q.
 """
 
