@@ -11,6 +11,7 @@ exactly for the linear robot.  Cut at a motor, its torque is d alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import factorial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from ..robot import Robot
 from ..simulation.equilibrium import resting
 from ..simulation.plant import Plant
 from ..simulation.stability import directions
-from ..spatial import ca, sx
+from ..spatial import ca, sx, total
 from ..types import Expression, FloatArray
 from .linear_model import LinearModel, held
 
@@ -59,7 +60,8 @@ def at_reference(robot: Robot, controller: Controller, reference: ArrayLike | Jo
         )
     state = resting(robot, controller, row)
     stack = np.vstack([row, *[0 * row] * controller.order])
-    memory = tuple(np.asarray(x, dtype=float) for x in controller.start(list(stack)))
+    begins = controller.start(list(controller.constant_reference(row)))
+    memory = tuple(np.asarray(x, dtype=float) for x in begins)
     return LoopPoint(state, memory, stack, law_torque(robot, controller, state, memory, stack))
 
 
@@ -87,10 +89,17 @@ def law(
     x, w = ca.SX.sym("x", count), ca.SX.sym("w", count)
     y = [ca.SX.sym("y", len(part)) for part in memory]
     r = ca.SX.sym("r", controller.width * (controller.order + 1))
-    reference = ca.vertsplit(r, controller.width)
+    stack = ca.vertsplit(r, controller.width)
+    reference = [x for time in controller.times for x in shifted(stack, time)]
     seen = plant.seen(controller, plant.state(x, w))
     after, torque = controller.checked_law([sx(row) for row in controller.gains], y, reference, seen)
     return (x, w), ca.vertcat(*y) if y else ca.SX(0, 1), r, [*after, torque]
+
+
+def shifted(stack: Sequence[Expression], time: float) -> list[Expression]:
+    """[r, r', ...] at a later time, or an earlier one, by the Taylor series of its rows."""
+    terms = [time**k / factorial(k) for k in range(len(stack))]
+    return [total(c * x for c, x in zip(terms, stack[k:])) for k in range(len(stack))]
 
 
 def law_slopes(robot: Robot, controller: Controller, point: LoopPoint) -> LawSlopes:

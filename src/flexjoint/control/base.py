@@ -25,7 +25,7 @@ from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import check_count, declared, declared_all
 from ..compiler.runtime.kernel import Kernel
 from ..dynamics.requirements import constant_stiffness, lossless_gears, require
-from ..errors import InputError, shown
+from ..errors import InputError, listed, shown
 from ..observers.base import Measurement
 from ..reprs import short_repr
 from ..robot import Robot, a_robot
@@ -126,6 +126,7 @@ class Controller(ABC):
             `Measurement`, with the torques on the links and their rates, and not a `JointState`.
         registration: How the command line offers the law; None by default.
         contains_friction: Whether the torque of the law contains the friction of its robot; False by default.
+        times: When the law reads the reference, s after the sample; (0.0,) by default.
     """
 
     robot: Robot
@@ -134,6 +135,7 @@ class Controller(ABC):
     torque_sensors: ClassVar[bool] = False
     registration: ClassVar[Registration | None] = None
     contains_friction: ClassVar[bool] = False
+    times: ClassVar[tuple[float, ...]] = (0.0,)
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -180,6 +182,15 @@ class Controller(ABC):
     def order(self) -> int:
         """How many derivatives of the reference the law reads."""
 
+    @property
+    def rows(self) -> int:
+        """The number of rows of the reference: q_d and its derivatives at each of `times`."""
+        return len(self.times) * (self.order + 1)
+
+    def constant_reference(self, row: FloatArray) -> FloatArray:
+        """The reference (rows, width) that rests at a row (width,)."""
+        return np.vstack([row, *[0 * row] * self.order] * len(self.times))
+
     @abstractmethod
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: Any) -> LawResult:
         """The law, in SX.
@@ -187,7 +198,7 @@ class Controller(ABC):
         Args:
             gains: One column (n, 1) per row of `self.gains`.
             state: One column per array of the state, of `memory_sizes`.
-            reference: [q_d, q_d', ...], `order` + 1 columns of `width` entries.
+            reference: [q_d, q_d', ...], `order` + 1 columns of `width` entries, at each of `times`.
             measurement: JointState of columns (n, 1) of the links and (m, 1) of the motors; a Measurement if
                 `torque_sensors`.
 
@@ -271,13 +282,18 @@ class Controller(ABC):
         return [np.full(array.shape, np.nan) if x is None else x for array, x in zip(arrays, seen)]
 
     def stack(self, reference: Sequence[Any]) -> Sequence[Any]:
-        """The part of a reference that the law reads: its first `order` + 1 arrays."""
+        """The part of a reference that the law reads: its first `rows` arrays."""
+        if len(reference) < self.rows and len(self.times) > 1:
+            raise InputError(
+                f"{type(self).__name__}: the reference has {len(reference)} rows, the law needs {self.rows}: call the "
+                f"trajectory with order={self.order} at t + {listed(f'{x:g} s' for x in self.times)}, one after another"
+            )
         if len(reference) <= self.order:
             raise InputError(
                 f"{type(self).__name__}: the reference has {len(reference) - 1} derivatives, the law needs "
                 f"{self.order}: call the trajectory with order={self.order}"
             )
-        return reference[: self.order + 1]
+        return reference[: self.rows]
 
     @property
     def gain_names(self) -> list[str]:
@@ -296,7 +312,7 @@ class Controller(ABC):
         inputs = [
             Array("gains", self.gains.shape),
             *states,
-            Array("reference", (self.order + 1, self.width)),
+            Array("reference", (self.rows, self.width)),
             *measurement_arrays(self.robot, self.torque_sensors),
         ]
         kind: Any = Measurement if self.torque_sensors else JointState
@@ -343,6 +359,10 @@ class ControllerWrapper(Controller):
 
     def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
         return self.controller.start(reference)
+
+    @property
+    def times(self) -> tuple[float, ...]:  # type: ignore[override]
+        return self.controller.times
 
     @property
     def torque_sensors(self) -> bool:  # type: ignore[override]

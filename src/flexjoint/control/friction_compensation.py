@@ -133,7 +133,7 @@ class FrictionCompensation(ControllerWrapper):
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         *own, share = gains
-        inner = reference[: self.controller.order + 1]
+        inner = reference[: self.controller.rows]
         after, tau = self.controller.checked_law(own, state, inner, measurement)
         robot = self._compensated
         v, theta_v = measurement.v, measurement.theta_v

@@ -115,7 +115,7 @@ def used_fields(name: str, robot: Robot, more: Sequence[Array], law: Callable[..
 def fields_of_controller(controller: Controller) -> tuple[str, ...]:
     """The fields of a Measurement that a controller depends on."""
     states = memory_arrays("memory", controller)
-    more = [*states, Array("reference", (controller.order + 1, controller.width))]
+    more = [*states, Array("reference", (controller.rows, controller.width))]
 
     def law(measurement: Measurement, *columns: Expression) -> Outputs:
         seen = measurement if controller.torque_sensors else JointState(*measurement[:4])

@@ -62,8 +62,9 @@ def online_loop(
             sample before.
 
     Returns:
-        A Component.  Its inputs are the time `t`, the measurements, the `reference` (order + 1, width) of the
-        controller or the torque; its outputs `tau`, the outputs of the observers as `<name>_<output>`, and `flags`.
+        A Component.  Its inputs are the time `t`, the measurements, the `reference` (rows, width) of the
+        controller, q_d and its derivatives at each of its `times`, or the torque; its outputs `tau`, the outputs of the
+        observers as `<name>_<output>`, and `flags`.
 
     Raises:
         InputError: There is no law, periods or robots differ, or a path does not exist.
@@ -88,7 +89,7 @@ def online_loop(
     else:
         state += memory_arrays("memory", controller)
         if trajectory is None:
-            inputs.append(Array("reference", (controller.order + 1, controller.width)))
+            inputs.append(Array("reference", (controller.rows, controller.width)))
         else:
             state.append(SINCE)
         outputs = [torque_array(robot), *outputs]
@@ -105,7 +106,8 @@ def online_loop(
         if pieces is not None and controller is not None:
             since = ca.if_else(now.first, 0, before[SINCE.name] + now.h)
             along[SINCE.name] = ca.if_else(now.later, since, before[SINCE.name])
-            given = given | {"reference": ca.horzcat(*expression(pieces, since, controller.order)).T}
+            followed = [x for time in controller.times for x in expression(pieces, since + time, controller.order)]
+            given = given | {"reference": ca.horzcat(*followed).T}
         laws, gains = numbers.put_into(parts, parameters), numbers.gains(parameters)
         after, found = one_step(laws, gains, wait, clock, now, before, given)
         return after | along, found

@@ -73,7 +73,7 @@ class ControlLoop:
         if self.sensors is not None and self.sensors.every != 1:
             raise InputError("ControlLoop: sensors with every > 1 are not simulated; give every=1")
         try:
-            Reference.of(self.reference, self.controller.order, self.controller.width)
+            Reference.of(self.reference, self.controller.robot, self.controller)
         except InputError as error:
             raise InputError(f"ControlLoop: {str(error).removeprefix('simulate: ')}") from None
 
@@ -151,7 +151,7 @@ class LoopModel:
     @cached_property
     def reference(self) -> Reference:
         """What the law follows."""
-        return Reference.of(self.loop.reference, self.loop.controller.order, self.loop.controller.width)
+        return Reference.of(self.loop.reference, self.loop.controller.robot, self.loop.controller)
 
     def measurement(self, x: Expression, p: Expression) -> Measurement:
         """What sensors measure of a state (2N,), in SX; torques and their rates only for laws that read them."""
@@ -182,7 +182,7 @@ class LoopModel:
     def _kernel(self) -> Kernel:
         """(x, memory, reference, p) -> torques and memory, and their derivatives."""
         law, n, U = self.loop.controller, self.model.robot.n, self.size
-        sizes = {"x": (2 * self.model.size,), "memory": (U,), "reference": (law.order + 1, law.width)}
+        sizes = {"x": (2 * self.model.size,), "memory": (U,), "reference": (law.rows, law.width)}
         sizes["p"] = (len(self.model.unknowns.parameters),)
 
         def function(x: Expression, *rest: Expression) -> list[tuple[Array, Expression]]:
@@ -203,7 +203,7 @@ class LoopModel:
         Args:
             x: Positions and velocities, (rows, 2N).
             memory: State of the loop, (rows, U).
-            reference: (rows, order + 1, width).
+            reference: (samples, rows of the controller, width).
             p: Values of the parameters.
         """
         n = self.model.robot.n

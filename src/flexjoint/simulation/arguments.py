@@ -77,7 +77,14 @@ def check_loop(loop: ClosedLoop) -> None:
     if not loop.hold and loop.instrumentation != NONE:
         raise InputError("simulate: sensors, actuators and observers are sampled; they need hold=True")
     if not loop.hold:
+        refuse_mid_period("simulate", loop.controller)
         check_torque_rates("simulate", loop.robot, loop.controller)
+
+
+def refuse_mid_period(owner: str, controller: Controller) -> None:
+    """Refuse a controller for held torques where its torque is continuous."""
+    if any(controller.times):
+        raise InputError(f"{owner}: MidPeriod belongs to a torque that is held; give the controller inside it")
 
 
 def check_motors(robot: Robot, controller: Controller) -> None:

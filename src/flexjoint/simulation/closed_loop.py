@@ -127,7 +127,7 @@ class RunParameters(NamedTuple):
 class LoopInputs(NamedTuple):
     """What a call of the kernel takes; nothing happens after the period `until`.
 
-    A row of the reference holds what is followed in a period (stages, order + 1, width); on a moving base the numbers
+    A row of the reference holds what is followed in a period (stages, rows, width); on a moving base the numbers
     of these, then those of the samples of the base.
     """
 
@@ -160,7 +160,7 @@ def input_arrays(loop: ClosedLoop, periods: int) -> LoopInputs:
         [Array(name, (robot.n,)) for name in loop.instrumentation.free_noise],
         Array("push", (PUSH_NUMBERS,)) if isinstance(loop.contact, PushedLink) else None,
     )
-    shape: tuple[int, ...] = (len(loop.stages), controller.order + 1, controller.width)
+    shape: tuple[int, ...] = (len(loop.stages), controller.rows, controller.width)
     if loop.carried:
         shape = (math.prod(shape) + sample_count(loop.substeps) * NUMBERS,)
     return LoopInputs(state, Array("until", ()), Array("reference", (periods, *shape)), parameters)
@@ -225,7 +225,7 @@ def periods_in_turn(loop: ClosedLoop, inputs: LoopInputs, periods: int) -> LoopO
 
 def reference_rows(loop: ClosedLoop, table: Expression, periods: int) -> list[tuple[Expression, ...]]:
     """Of each period the reference, a column per stage and derivative; on a moving base also a column per sample."""
-    width, height = loop.controller.width, len(loop.stages) * (loop.controller.order + 1)
+    width, height = loop.controller.width, len(loop.stages) * loop.controller.rows
     if not loop.carried:
         return [(table[k : k + height, :].T,) for k in range(0, periods * height, height)]
     split = width * height
@@ -241,7 +241,7 @@ def one_period(
     reference, *base = row
     state, controller, t = before.state, loop.controller, loop.period * before.done
     plant, instrumentation, gains = constants.plant(loop, before.done), loop.instrumentation, constants.gains
-    stages = [ca.horzsplit(x) for x in ca.horzsplit(reference, controller.order + 1)]
+    stages = [ca.horzsplit(x) for x in ca.horzsplit(reference, controller.rows)]
     seen = instrumentation.seen(loop.robot, before.instruments, plant.seen(controller, state))
     memory, command = controller.checked_law(gains, before.memory, stages[0], seen)
     waiting, tau = instrumentation.torque(loop.robot, loop.period, before.instruments, command, before.done == 0)

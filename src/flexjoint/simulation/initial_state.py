@@ -64,7 +64,10 @@ def initial_state(start: Any, loop: ClosedLoop, controller: Any, reference: Refe
     remembers = bool(controller.memory_sizes) if isinstance(controller, Controller) else hasattr(controller, "start")
     stack: Any = reference(np.zeros(())) if remembers or start is None else ()
     memory = controller.start(stack) if remembers else ()
-    begins = resting(loop.robot, controller, stack[0]) if start is None else given_state(start, loop.robot)
+    if start is None:
+        begins: Any = resting(loop.robot, controller, reference.goal(np.zeros(())))
+    else:
+        begins = given_state(start, loop.robot)
     state = with_gears(loop.robot, begins)
     return InitialState(contiguous(state), memory, flatten(loop.instrumentation.start(loop.robot, state)), 0, 0.0)
 

@@ -81,7 +81,7 @@ def controller_digest(controller: Controller) -> str:
     """The digest of its law."""
     robot, gains = controller.robot, ca.SX.sym("gains", *controller.gains.shape)
     memory = [ca.SX.sym("memory", size) for size in controller.memory_sizes]
-    reference = ca.SX.sym("reference", controller.order + 1, controller.width)
+    reference = ca.SX.sym("reference", controller.rows, controller.width)
     state = symbols(Measurement, robot) if controller.torque_sensors else symbols(JointState, robot)
     after, tau = controller.law(rows(gains), memory, rows(reference), state)
     damping = [controller.damper_command(state)] if controller.commands_damping else []

@@ -46,7 +46,7 @@ class CompiledLoop(NamedTuple):
         return self.kernel.outputs[0].shape[0]
 
     def precomputed(self, references: FloatArray) -> FloatArray:
-        """What the kernel takes of references (..., stages, order + 1, width)."""
+        """What the kernel takes of references (..., stages, rows, width)."""
         return self.precomputation(references) if self.precomputation else references
 
 

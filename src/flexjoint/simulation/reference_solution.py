@@ -19,13 +19,12 @@ from ..checks import positive
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..control.base import Controller, JointState, innermost, rows
-from ..control.surroundings import knows_base
 from ..errors import FlexjointError, InputError
 from ..robot import Robot
 from ..spatial import ca
 from ..trajectory.base import Trajectory
 from ..types import Expression, FloatArray, Scalar
-from .arguments import check_motors, periods
+from .arguments import check_motors, periods, refuse_mid_period
 from .closed_loop import ClosedLoop
 from .initial_state import initial_state, tied
 from .instrumentation import perfect_sensors
@@ -80,8 +79,9 @@ def reference_solution(
     from scipy.integrate import solve_ivp
 
     check_motors(robot, controller)
+    refuse_mid_period("reference_solution", controller)
     check_torque_rates("reference_solution", robot, controller)
-    followed = Reference.of(reference, controller.order, controller.width, base if knows_base(controller) else None)
+    followed = Reference.of(reference, robot, controller, base)
     carried = MovingBase.of(robot, base, ())
     loop = ClosedLoop(robot, controller, period, method, hold=False, contact=contact, carried=carried is not None)
     state, memory, _, begin, _ = initial_state(start, loop, controller, followed)
@@ -164,7 +164,7 @@ def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:
     inputs = [
         Array("t", (), "s"),
         Array("x", (size,)),
-        Array("reference", (controller.order + 1, controller.width)),
+        Array("reference", (controller.rows, controller.width)),
         Array("gains", controller.gains.shape),
         *([Array("base", (NUMBERS,))] if loop.carried else []),
     ]

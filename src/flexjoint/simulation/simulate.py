@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from ..checks import whole
 from ..control.base import Controller, JointState
 from ..control.open_loop import OpenLoop
-from ..control.surroundings import knows_base
 from ..dynamics.inverse import needed_order
 from ..errors import InputError
 from ..observers.base import Observer
@@ -54,7 +53,7 @@ from .plant import Contact
 from .push import Push
 from .python_laws import check_controller, reads_torques
 from .python_run import Law, python_run
-from .reference import Reference, reference_size
+from .reference import Reference
 from .result import Simulation, finished, on_base
 from .run_limits import run_limits
 from .sensors import Sensors
@@ -177,7 +176,7 @@ def simulate(
         carried is not None,
     )
     check_loop(loop)
-    followed = Reference.of(reference, *reference_size(robot, controller), base if knows_base(controller) else None)
+    followed = Reference.of(reference, robot, controller, base)
     initial = initial_state(start, loop, controller, followed)
     count = periods(duration, followed.duration, period, initial.begin)
     times: FloatArray = np.multiply(period, initial.begin + np.arange(count + 1))

@@ -39,7 +39,7 @@ ROUNDING = 1e-3  # 1/s; of eigenvalues
 
 
 class OperatingPoint(NamedTuple):
-    """Where the loop is linearized: states of robot and controller, reference (order + 1, width), and gains.
+    """Where the loop is linearized: states of robot and controller, reference (rows, width), and gains.
 
     `free` has the values of the free parameters of the loop; without them the robot is the nominal one.
     """
@@ -80,9 +80,9 @@ def operating_point(loop: ClosedLoop, start: PlantState, reference: FloatArray, 
     if isinstance(innermost(loop.controller), OpenLoop):
         q, theta = (x.reshape(-1, x.shape[-1])[0] for x in (start.q, start.theta))
         state = JointState(q, 0 * q, theta, 0 * theta)
-        stack = torque_at_rest(loop.robot, q)[None, list(loop.robot.motor_joints)]
+        stack = loop.controller.constant_reference(torque_at_rest(loop.robot, q)[list(loop.robot.motor_joints)])
     else:
-        stack = np.vstack([reference[0], *[0 * reference[0]] * loop.controller.order])
+        stack = loop.controller.constant_reference(reference[0])
         state = resting(loop.robot, loop.controller, stack[0])
     memory = [*loop.controller.start(list(stack))]
     chosen = gains if gains.ndim == 2 else loop.controller.gains

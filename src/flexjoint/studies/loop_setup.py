@@ -17,7 +17,7 @@ from ..simulation.closed_loop import ClosedLoop
 from ..simulation.equilibrium import resting
 from ..simulation.initial_state import given_state
 from ..simulation.law_digests import DigestedContact
-from ..simulation.reference import Reference, reference_size
+from ..simulation.reference import Reference
 from ..simulation.simulate import simulate
 from ..simulation.step_limit import step_limits
 from ..types import FloatArray
@@ -47,7 +47,7 @@ class LoopSetup:
     @cached_property
     def tracked(self) -> Reference:
         """The reference as a Reference."""
-        return Reference.of(self.reference, *reference_size(self.robot, self.controller))
+        return Reference.of(self.reference, self.robot, self.controller)
 
     @cached_property
     def steps(self) -> int:
