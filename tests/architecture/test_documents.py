@@ -65,7 +65,8 @@ def test_algorithms_have_signals_for_all_they_take(name):
         if parameter.kind is kinds.POSITIONAL_OR_KEYWORD:
             assert parameter.name in SIGNALS
         elif parameter.kind is kinds.KEYWORD_ONLY:
-            assert parameter.name in {*KEYWORD_ARRAYS, *CALL_OPTIONS, "order", "link", "variant", "motors", "measured"}
+            options = {"order", "link", "variant", "motors", "measured", "couplings"}
+            assert parameter.name in {*KEYWORD_ARRAYS, *CALL_OPTIONS, *options}
 
 
 # Citations --------------------------------------------------------------------------------------------------------

@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike
 from ..checks import duration, finite
 from ..control.base import Controller, JointState, innermost
 from ..control.open_loop import OpenLoop
+from ..control.sampling import directions
 from ..errors import InputError, listed, shown
 from ..robot import Robot
 from ..simulation.equilibrium import resting
 from ..simulation.plant import Plant
-from ..simulation.stability import directions
 from ..spatial import ca, sx, total
 from ..types import Expression, FloatArray
 from .linear_model import LinearModel, held

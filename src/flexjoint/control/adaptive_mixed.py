@@ -1,7 +1,8 @@
 """Adaptive inverse dynamics control of robots with rigid and elastic joints in any mix: what [Hua sec. VI] leaves open.
 
 Law and update are one kernel, `adaptive_mixed_torque_from_positions`; its docstring states its limits.  Between samples
-the rate of the estimate is constant: π̂⁺ = π̂ + h Γ Yᵀσ.
+the rate of the estimate is constant: π̂⁺ = π̂ + h Γ Yᵀσ.  Torques of other motors on the links of elastic joints are
+neglected, as in `MixedInverseDynamics(..., couplings="neglected")`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from ..spatial import sx
 from ..types import FloatArray, Stack
 from .adaptive import ADAPTATION, AdaptiveState
 from .base import JointState, LawResult, Registration, checked_robot
-from .laws.mixed import adaptive_mixed_torque_from_positions, linear_springs, reference_order
-from .mixed_inverse_dynamics import LEAST_GAIN, MIXED_GAINS
+from .laws.mixed import NEGLECTED, adaptive_mixed_torque_from_positions, linear_springs, reference_order
+from .mixed_inverse_dynamics import LEAST_GAIN, MIXED_GAINS, MixedInverseDynamics
 from .surroundings import KnowsWrenches
 
 
@@ -88,6 +89,11 @@ class AdaptiveMixedControl(KnowsWrenches):
     @property
     def memory_sizes(self) -> tuple[int, ...]:
         return (len(base_parameters(self.robot).names),)
+
+    def check_reference(self, reference: Sequence[Any], gains: Any = None, start: Any = None) -> None:
+        """Checks the loop with the first estimate, which neglects couplings: see `MixedInverseDynamics`."""
+        fixed = MixedInverseDynamics(self.robot, self.gains, wrenches=self.wrenches, couplings=NEGLECTED)
+        fixed.check_reference(reference, gains, start)
 
     def start(self, reference: Sequence[Any] = ()) -> AdaptiveState:
         """The first estimate: the links of the controller's robot."""

@@ -233,6 +233,20 @@ class Controller(ABC):
         after, tau = found
         return declared_all(owner, "its state", states, after), declared(owner, torque_array(self.robot), tau)
 
+    def check_reference(  # noqa: B027 - most controllers have nothing to check
+        self, reference: Sequence[Any], gains: Any = None, start: Any = None
+    ) -> None:
+        """Checks that the controller works along a reference; `simulate` calls it.
+
+        Args:
+            reference: [q_d, q_d', ...], at least `order` + 1 arrays (..., width), at some times of a trajectory.
+            gains: Array of the shape of `gains`, which replaces them.
+            start: The JointState at which the controller begins; by default on the reference.
+
+        Raises:
+            InputError: The controller does not exist somewhere on the reference, or its loop is unstable there.
+        """
+
     def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
         """The initial state on a reference.
 
@@ -356,6 +370,9 @@ class ControllerWrapper(Controller):
     @property
     def memory_sizes(self) -> tuple[int, ...]:
         return self.controller.memory_sizes
+
+    def check_reference(self, reference: Sequence[Any], gains: Any = None, start: Any = None) -> None:
+        self.controller.check_reference(reference, gains, start)
 
     def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
         return self.controller.start(reference)

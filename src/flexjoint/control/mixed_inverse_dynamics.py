@@ -6,17 +6,29 @@ and θ'' are obtained, which the paper leaves open.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
 
-from ..dynamics.requirements import require
+import numpy as np
+
+from ..algorithm.form import Call, require
+from ..dynamics.forward import accelerations
+from ..errors import InputError
 from ..robot import Robot
+from ..spatial import ca, zeros
 from ..types import FloatArray, Stack
 from .base import Gain, JointState, LawResult, Registration, checked_robot
-from .laws.mixed import closes, linear_springs, mixed_torque, reference_order
-from .surroundings import KnowsWrenches
+from .laws.mixed import AUTOMATIC, by_search, linear_springs, loop_of, mixed_torque, possible_couplings, reference_order
+from .laws.mixed_exact import STEPS, State, coupling_depth, mismatch
+from .sampling import directions
+from .surroundings import KnowsSurroundings
 
-LEAST_GAIN = 1e-9  # the law divides K_P by K_D
+LEAST_GAIN = 1e-9  # the controller divides K_P by K_D
+SLOW = 0.05  # 1/s; growth below this is left to the run
+SINGULAR = 1e9  # condition number of the equation for θ_d
+TIMES = 10.0 ** np.arange(-5, 1)  # s
 
 MIXED_GAINS = (
     Gain("K_P", "Nm/rad | N/m", "feedback of the link position"),
@@ -27,7 +39,7 @@ MIXED_GAINS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixedInverseDynamics(KnowsWrenches):
+class MixedInverseDynamics(KnowsSurroundings):
     """Inverse dynamics control of rigid and elastic joints in any mix, to track a trajectory: τ of [Hua (39), (49)].
 
     Args:
@@ -37,9 +49,16 @@ class MixedInverseDynamics(KnowsWrenches):
             joints ignore the motor gains.
         wrenches: Known wrenches (f, n) by link name, at the origin of the link's frame, in base coordinates, N and Nm:
             six constant numbers, or None for six more columns of the reference; none by default.
+        base: Whether the reference has six more columns, the pose of a moving base, which `simulate(..., base=)` adds;
+            False by default.
+        couplings: How the controller takes the torques S θ'' + C_1 θ' of other motors at elastic joints.  "exact"
+            follows them: V₂' is that of [Hua (52)] for any gains, and the reference has up to eight derivatives.
+            "neglected" leaves them out of θ_d: a disturbance, with which some loops are unstable.  "automatic", the
+            default, is exact where that needs no derivative of q beyond the eighth.
 
     Raises:
-        InputError: A spring is damped or not linear, a joint has two motors, or the gains have a wrong shape or sign.
+        InputError: A spring is damped or not linear, a joint has two motors, the gains have a wrong shape or sign, or
+            the couplings cannot be exact.
 
     Example:
         >>> import flexjoint as fj
@@ -52,28 +71,136 @@ class MixedInverseDynamics(KnowsWrenches):
 
     robot: Robot
     gains: FloatArray
+    couplings: str = field(default=AUTOMATIC, kw_only=True)
     contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "mixed_inverse_dynamics", "tracking by inverse dynamics", gains=MIXED_GAINS
     )
 
     def __post_init__(self) -> None:
-        require("MixedInverseDynamics", checked_robot(self), *linear_springs)
+        call = Call(checked_robot(self), 4, {"base": True} if self.base is True else {}, {"couplings": self.couplings})
+        require("MixedInverseDynamics", call, *linear_springs, possible_couplings)
         self.check_gains(LEAST_GAIN)
         self.check_surroundings()
 
     @property
     def order(self) -> int:
-        return reference_order(self.robot)
+        return reference_order(self.robot, self.couplings, self.base)
 
     @property
     def exact(self) -> bool:
-        """Whether V₂' is that of [Hua (52)]: the link equations of the elastic joints do not contain a motor."""
-        return closes(self.robot)
+        """Whether V₂' is that of [Hua (52)]: no couplings of elastic joints with other motors are neglected."""
+        return by_search(self.robot, self.couplings, self.base) or coupling_depth(self.robot) == 0
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         q, v, theta, theta_v = measurement
         known = self.surroundings(reference)
         tracking = {"reference": known.motion, "gains": gains}
-        law = mixed_torque.function(self.robot, q, v, theta, theta_v, tracking=tracking, wrenches=known.wrenches)
-        return state, law.tau
+        couplings = {"tracking": tracking, "couplings": self.couplings}
+        return state, mixed_torque.function(self.robot, q, v, theta, theta_v, **couplings, **known.loads).tau
+
+    def check_reference(self, reference: Sequence[Any], gains: Any = None, start: Any = None) -> None:
+        """Checks the controller along a reference, where motors act on the links of elastic joints.
+
+        With exact couplings the equation for θ_d must be regular, and its determinant must have one sign on the
+        reference and at the start.  With neglected couplings the loop must be stable at rest at every pose of the
+        reference, by the eigenvalues of the linearized robot and controller.
+
+        Args:
+            reference: [q_d, q_d', ...], at least `order` + 1 arrays (..., width), at some times of a trajectory.
+            gains: Array (4, n), which replaces those of the controller.
+            start: The JointState at which the controller begins; by default on the reference.
+
+        Raises:
+            InputError: The equation is singular, or the loop unstable; the message names the pose.
+
+        Example:
+            >>> import flexjoint as fj, numpy as np
+            >>> controller = fj.control.MixedInverseDynamics(fj.load("dlr_lbr2"), [400.0, 40.0, 400.0, 40.0])
+            >>> controller.check_reference([np.full(7, 0.5), *np.zeros((4, 7))])  # at q = 0 an InputError
+        """
+        if coupling_depth(self.robot, self.base) == 0:
+            return
+        stack = np.stack([np.atleast_2d(x) for x in self.stack(reference)], axis=-2)
+        rows = self.gains if gains is None else np.asarray(gains, dtype=float)
+        if by_search(self.robot, self.couplings, self.base):
+            for x in stack:
+                self._check_regular(x, rows)
+            if start is not None:
+                self._check_regular(stack[0], rows, start)
+        else:
+            for pose in np.unique(stack[:, 0], axis=0):
+                self._check_stable(pose, rows)
+
+    def _check_regular(self, reference: FloatArray, gains: FloatArray, start: JointState | None = None) -> None:
+        """Refuses Φ(e_τ, e_τ') = (θ, θ') where it is singular: on the reference, or between it and a start."""
+        value, slopes = self._equation
+        on_reference = JointState(*reference[[0, 1, 0, 1], : self.robot.n])  # Φ, not its derivative, depends on θ
+        points = [(on_reference, 0)] + ([(start, STEPS)] if start is not None else [])
+        signs = []
+        for state, steps in points:
+            numbers, e = [*state, *reference, *gains], np.zeros(2 * sum(self.robot.compliant))
+            for _ in range(steps):
+                e = e - np.linalg.lstsq(slopes(e, *numbers), np.array(value(e, *numbers))[:, 0], rcond=None)[0]
+            J = slopes(e, *numbers) if np.all(np.isfinite(e)) else np.zeros((2, 2))
+            signs.append(np.sign(np.linalg.det(J)))
+            if signs[-1] != signs[0] or not least_condition(J) < SINGULAR:
+                where = "at the start or between it and the reference" if steps else "on the reference"
+                raise InputError(
+                    f"MixedInverseDynamics: with exact couplings θ_d does not exist {where}, near q = "
+                    f"{listed_pose(state.q)}: the motors act too strongly on the links for these gains; lower those of "
+                    "the motors, start closer to the reference, or use FeedforwardPD; with check=False it is simulated"
+                )
+
+    @cached_property
+    def _equation(self) -> tuple[Any, Any]:
+        """K (Φ − (θ, θ')) as a function of the errors, the state, the reference and the gains; its slopes by errors."""
+        n, errors = self.robot.n, ca.SX.sym("e", 2 * sum(self.robot.compliant))
+        state, gains = State(*(ca.SX.sym("x", n) for _ in range(4))), [ca.SX.sym("gain", n) for _ in self.gains]
+        reference = [ca.SX.sym("reference", self.width) for _ in range(self.order + 1)]
+        known = self.surroundings(reference)
+        loop = loop_of(self.robot, state, {"reference": known.motion, "gains": gains}, known.wrenches, known.base)
+        value, inputs = mismatch(loop, errors), [errors, *state, *reference, *gains]
+        return ca.Function("value", inputs, [ca.densify(value)]), directions(inputs, value)
+
+    def _check_stable(self, pose: FloatArray, gains: FloatArray) -> None:
+        """Refuses a loop with neglected couplings that is unstable at rest on a pose."""
+        rest, slopes = self._accelerations
+        n, elastic = self.robot.n, np.flatnonzero(self.robot.compliant)
+        still, q = np.zeros(n), pose[:n]
+        theta = np.array(rest(q, pose, *gains))[:, 0]
+        kept = [*range(n), *(n + elastic), *range(2 * n, 3 * n), *(3 * n + elastic)]
+        J = slopes(np.concatenate([q, theta, still, still]), pose, *gains)[:, kept]
+        values, vectors = np.linalg.eig(np.vstack([np.eye(len(J), 2 * len(J), len(J)), J]))
+        worst = int(np.argmax(values.real))
+        if values[worst].real > SLOW:
+            joint = self.robot.joints[int(np.argmax(np.abs(vectors[:n, worst])))]
+            raise InputError(
+                f"MixedInverseDynamics: with neglected couplings the loop is unstable at rest at q = {listed_pose(q)}: "
+                f"joint '{joint.name}' grows at {values[worst].real:.3g}/s; use FeedforwardPD(robot, [K_P, K_D]), or "
+                "other gains; check=False simulates all the same"
+            )
+
+    @cached_property
+    def _accelerations(self) -> tuple[Any, Any]:
+        """θ at rest, as a function of q, pose and gains; slopes of q'' and the elastic joints' θ'' by q, θ, q', θ'."""
+        n, x, pose = self.robot.n, ca.SX.sym("x", 4 * self.robot.n), ca.SX.sym("pose", self.width)
+        q, theta, v, theta_v = ca.vertsplit(x, n)
+        gains = [ca.SX.sym("gain", n) for _ in self.gains]
+        known = self.surroundings([pose, *[zeros(self.width)] * self.order])
+        options = {"tracking": {"reference": known.motion, "gains": gains}, "couplings": self.couplings}
+        found = mixed_torque.function(self.robot, q, v, theta, theta_v, **options, **known.loads)
+        a, theta_a = accelerations(self.robot, q, v, theta, theta_v, found.tau, known.wrenches)
+        rest = ca.substitute(found.theta_d, ca.vertcat(theta, v, theta_v), ca.vertcat(q, zeros(2 * n)))
+        moved = ca.vertcat(a, theta_a[np.flatnonzero(self.robot.compliant).tolist()])
+        return ca.Function("rest", [q, pose, *gains], [ca.densify(rest)]), directions([x, pose, *gains], moved)
+
+
+def least_condition(J: FloatArray) -> float:
+    """Condition number of (2e, 2e) slopes, with time in the unit that makes it least."""
+    half = len(J) // 2
+    return min(float(np.linalg.cond(J * np.outer(s, 1 / s))) for s in (np.repeat([1.0, x], half) for x in TIMES))
+
+
+def listed_pose(q: FloatArray) -> str:
+    return f"[{', '.join(f'{x:.3g}' for x in q)}]"

@@ -321,6 +321,18 @@ def slopes(symbols: list[Expression], expressions: list[Expression], at: list[Fl
     return [np.array(x).T for x in zip(*columns)]
 
 
+def directions(inputs: list[Expression], output: Expression) -> Callable[..., FloatArray]:
+    """The Jacobian by the first of the inputs, in numbers, direction by direction: its expression would be long."""
+    f = ca.Function("f", inputs, [ca.densify(output)])
+    forward = f.forward(1)
+
+    def jacobian(x: FloatArray, *others: float) -> FloatArray:
+        y, still = f(x, *others), [0.0] * len(others)
+        return np.hstack([np.array(forward(x, *others, y, along, *still)) for along in np.eye(len(x))])
+
+    return jacobian
+
+
 def mean_response(A: FloatArray, h: float) -> FloatArray:
     """∫₀ʰ e^(A s) ds/h by its series for a fraction of h, then doubled: φ(2Z) = (1 + e^Z) φ(Z)/2, e^Z = 1 + Z φ(Z)."""
     doublings = max(0, math.ceil(math.log2(max(h * float(np.linalg.norm(A, 1)), 1e-300))))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import whole
-from ..control.base import Controller, JointState
+from ..control.base import Controller, JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..dynamics.inverse import needed_order
 from ..errors import InputError
@@ -59,6 +59,8 @@ from .run_limits import run_limits
 from .sensors import Sensors
 from .stability import check_stability
 from .step_limit import check_steps
+
+PLACES = 17  # of a reference where a controller is checked
 
 
 def simulate(
@@ -189,6 +191,8 @@ def simulate(
     initial = initial.with_parameters(loop, parameters.free)
     if check:
         refuse_noise(controller, reference)
+        references = followed(np.linspace(times[0], times[-1], PLACES))
+        check_along(loop.controller, references, parameters.gains, initial.state)
         blocking = blocking_for(batch) if compiled else PYTHON
         check_stability(loop, blocking, initial.state, followed(np.asarray(times[0])), parameters.gains)
     if check and check != NOMINAL:
@@ -204,6 +208,17 @@ def simulate(
     more |= {"noise": str(deviations)} if deviations else {}
     more |= {"push": str(contact)} if isinstance(contact, Push) else {}
     return on_base(replace(result, provenance={**result.provenance, **more}), carried)
+
+
+def check_along(controller: Controller, references: FloatArray, gains: FloatArray, start: Any) -> None:
+    """The controller's own check along the reference, for all gains and the first starts."""
+    if type(innermost(controller)).check_reference is Controller.check_reference:
+        return
+    stack, starts = list(np.moveaxis(references, -2, 0)), np.stack([start.q, start.v, start.theta, start.theta_v], -2)
+    sets = np.unique(gains.reshape(-1, *gains.shape[-2:]), axis=0)
+    for numbers in sets:
+        for x in np.unique(starts.reshape(-1, *starts.shape[-2:]), axis=0)[:PLACES]:
+            controller.check_reference(stack, numbers, JointState(*x))
 
 
 def refuse_noise(controller: Controller | Law, reference: Any) -> None:

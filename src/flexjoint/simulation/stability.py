@@ -17,10 +17,10 @@ import numpy as np
 from ..compiler.runtime.kernel import BLOCKS_FROM
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
-from ..control.sampling import first_failure, torque_at_rest
+from ..control.sampling import directions, first_failure, torque_at_rest
 from ..errors import InputError
 from ..spatial import ca, sx
-from ..types import Expression, FloatArray
+from ..types import FloatArray
 from .closed_loop import ClosedLoop
 from .end_stops import AllStopsPressed
 from .equilibrium import resting
@@ -188,15 +188,3 @@ def by_symbols(
         return np.vstack([moved, L[:-motors]])
 
     return slopes
-
-
-def directions(inputs: list[Expression], output: Expression) -> Callable[..., FloatArray]:
-    """The Jacobian by the first of the inputs, in numbers, direction by direction: its expression would be long."""
-    f = ca.Function("f", inputs, [ca.densify(output)])
-    forward = f.forward(1)
-
-    def jacobian(x: FloatArray, *others: float) -> FloatArray:
-        y, still = f(x, *others), [0.0] * len(others)
-        return np.hstack([np.array(forward(x, *others, y, along, *still)) for along in np.eye(len(x))])
-
-    return jacobian

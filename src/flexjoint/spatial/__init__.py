@@ -7,6 +7,7 @@ CasADi SX matrices, which `ca`, `sx` and `is_symbolic` give access to.
 from ..lazy import ca as ca, is_symbolic as is_symbolic, sx as sx
 from .inertia import Inertia as Inertia
 from .jets import (
+    TaylorSeries as TaylorSeries,
     TimeDerivatives as TimeDerivatives,
     in_frame_rotating_about_z as in_frame_rotating_about_z,
     in_rotating_frame as in_rotating_frame,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import comb
+from math import comb, factorial
 
 from ..lazy import ca, sx
 from ..types import Expression, Jet, Scalar, Stack, Vector
@@ -97,3 +97,90 @@ class TimeDerivatives:
         pairs = [pair for symbols, values in zip(self.stacks, stacks) for pair in zip(symbols, values)]
         symbols, values = zip(*pairs)
         return ca.substitute([self.derivatives[k]], list(symbols), list(values))[0]
+
+
+class TaylorSeries:
+    """Derivatives of an expression along a motion, one order per call, by Taylor arithmetic on its operations.
+
+    Each order builds on those before it, so the cost grows with the square of the order; `TimeDerivatives` takes 2.8
+    times the operations of the order before.
+    """
+
+    def __init__(self, inputs: Sequence[Expression], output: Expression) -> None:
+        """Of a column `output` in symbols `inputs`, columns; the operations are those of `coefficient`."""
+        f = ca.Function("f", [ca.vertcat(*inputs)], [ca.densify(output)])
+        self.operations: list[tuple[int, list[int], float]] = []  # code, arguments by their places, number
+        self.results: list[int] = [0] * output.numel()
+        registers: dict[int, int] = {}
+        for place in range(f.n_instructions()):
+            code, to, of = f.instruction_id(place), f.instruction_output(place), f.instruction_input(place)
+            number = f.instruction_constant(place) if code == ca.OP_CONST else 0.0
+            if code == ca.OP_OUTPUT:
+                self.results[to[1]] = registers[of[0]]
+            else:
+                arguments = [of[1]] if code == ca.OP_INPUT else [registers[i] for i in of]
+                registers[to[0]] = len(self.operations)
+                self.operations.append((code, arguments, number))
+        self.jets: list[Jet] = [[] for _ in self.operations]  # x⁽ᵏ⁾/k! of each operation
+        self.others: list[Jet] = [[] for _ in self.operations]  # cos x of sin x, sin x of cos x, 1 − tanh² x of tanh x
+
+    def next(self, *inputs: Expression) -> Expression:
+        """The next derivative of the output, from the next one of each input; first their values."""
+        k = len(self.jets[0])
+        values: Expression = ca.vertcat(*inputs)
+        values = values / factorial(k)
+        for jet, other, (code, arguments, number) in zip(self.jets, self.others, self.operations):
+            if code == ca.OP_INPUT:
+                jet.append(values[arguments[0]])
+            elif code == ca.OP_CONST:
+                jet.append(sx(number if k == 0 else 0.0))
+            else:
+                jet.append(coefficient(code, k, jet, other, *(self.jets[i] for i in arguments)))
+        return factorial(k) * ca.vertcat(*[self.jets[i][k] for i in self.results])
+
+
+def coefficient(code: int, k: int, z: Jet, other: Jet, x: Jet, y: Jet = ()) -> Scalar:  # type: ignore[assignment]
+    """The k-th Taylor coefficient of z = x ∘ y, from those before it."""
+
+    def product(a: Jet, b: Jet, first: int = 0, last: int = k) -> Scalar:
+        """Σ a_l b_{k−l} over l from first to last."""
+        return total(a[l] * b[k - l] for l in range(first, last + 1)) if first <= last else sx(0.0)
+
+    def chain(b: Jet) -> Scalar:
+        """(∫ b dx)_k = Σ l/k x_l b_{k−l}."""
+        return total(l / k * x[l] * b[k - l] for l in range(1, k + 1))
+
+    if code == ca.OP_ADD:
+        return x[k] + y[k]
+    if code == ca.OP_SUB:
+        return x[k] - y[k]
+    if code == ca.OP_NEG:
+        return -x[k]
+    if code == ca.OP_TWICE:
+        return 2 * x[k]
+    if code == ca.OP_MUL:
+        return product(x, y)
+    if code == ca.OP_SQ:
+        return product(x, x)
+    if code == ca.OP_DIV:
+        return (x[k] - product(z, y, 0, k - 1)) / y[0]
+    if code == ca.OP_INV:
+        return 1 / x[0] if k == 0 else -product(z, x, 0, k - 1) / x[0]
+    if code == ca.OP_SQRT:
+        return ca.sqrt(x[0]) if k == 0 else (x[k] - product(z, z, 1, k - 1)) / (2 * z[0])
+    if code == ca.OP_EXP:
+        return ca.exp(x[0]) if k == 0 else chain(z)
+    if code in (ca.OP_SIN, ca.OP_COS):
+        sine = code == ca.OP_SIN
+        if k == 0:
+            other.append(ca.cos(x[0]) if sine else ca.sin(x[0]))
+            return ca.sin(x[0]) if sine else ca.cos(x[0])
+        found = chain(other) if sine else -chain(other)
+        other.append(-chain(z) if sine else chain(z))
+        return found
+    if code == ca.OP_TANH:
+        found = ca.tanh(x[0]) if k == 0 else chain(other)
+        squares = [*z, found]
+        other.append((1 if k == 0 else 0) - product(squares, squares))
+        return found
+    raise ValueError(f"Taylor arithmetic has no rule for the operation {code} of CasADi")

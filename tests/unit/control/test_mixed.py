@@ -58,7 +58,7 @@ def test_a_controller_is_its_kernel():
     np.testing.assert_allclose(
         tau, fj.control.laws.mixed_torque(robot, q, v, theta, theta_v, tracking=tracking).tau, rtol=1e-13
     )
-    assert not fj.control.MixedInverseDynamics(lbr(3), GAINS).exact
+    assert not fj.control.MixedInverseDynamics(lbr(5), GAINS, couplings="neglected").exact
     assert fj.control.MixedInverseDynamics(HUA.rigid(), GAINS).order == 2
 
 

@@ -85,6 +85,34 @@ def test_mixed_inverse_dynamics():
     assert largest_error(ROBOT, known, REFERENCE, start=beginning(None)) < 1e-9
 
 
+def test_mixed_inverse_dynamics_on_a_moving_base():
+    """A rigid and an elastic joint: without an error only with base=True."""
+    gains, known = [400.0, 40.0, 40.0, 8.0], {"link2": None, "link1": CONSTANT}
+    start = beginning(SHIP)
+    controller = fj.control.MixedInverseDynamics(ROBOT, gains, wrenches=known, base=True)
+    assert largest_error(ROBOT, controller, REFERENCE, base=SHIP, start=start) < 1e-9
+    ignorant = fj.control.MixedInverseDynamics(ROBOT, gains, wrenches=known)
+    assert largest_error(ROBOT, ignorant, REFERENCE, base=SHIP, start=start) > 1e-3
+
+
+@pytest.mark.long
+def test_coupled_motors_on_a_moving_base():
+    """Link equations of elastic joints with other motors, on a base that turns."""
+    motor = fj.Motor.from_rotor(3e-4, 30.0, mass=0.2, transverse_inertia=2e-4, axis=[0.6, 0.0, 0.8])
+    robot = ROBOT.with_drives([fj.ElasticDrive(300.0, motor)] * 2).replace(fidelity="complete", rotors_in_links=False)
+    q = MOTION(0.0, 8)
+    base = fj.dynamics.base_motion(robot, *SHIP(0.0, 8))
+    motors = fj.motor_motion(robot, *q, base=base)
+    start = fj.JointState(q[0], q[1], motors.theta, motors.theta_v)
+    errors = []
+    for known in (True, False):
+        controller = fj.control.MixedInverseDynamics(robot, [40.0, 10.0, 80.0, 8.0], base=known)
+        run = fj.simulate(robot, controller, MOTION, 0.2, base=SHIP, start=start, hold=False, period=5e-4)
+        errors.append(np.abs(run.error).max())
+    assert errors[0] < 1e-9
+    assert errors[1] > 1e-3
+
+
 def test_adaptive_law_takes_wrenches():
     law = fj.control.AdaptiveMixedControl(
         ROBOT, [200.0, 30.0, 200.0, 30.0], 0.5, 5e-4, wrenches={"link2": None, "link1": CONSTANT}

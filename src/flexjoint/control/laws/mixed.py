@@ -22,36 +22,38 @@ The paper does not say where θ_d', θ_d'', q'' and θ'' come from.  Here: (39) 
 M q'' = (τ_qc or the springs' torque) − C q' − G without S θ'' and C_1 θ', which gives q'', differentiated q''', and so
 τ_qc' and τ_qc'' along the closed loop; then (50) gives θ'', and this the torques.  Measured are q, q', θ, θ' alone.
 
-That closes only where no link equation of an elastic joint contains the motor of another one (`closes`): θ_d'' would
-contain θ''''.  Elsewhere S θ'' and C_1 θ' are left out of θ_d at elastic joints, q'' follows from θ'' and the link
-equation, (50) still holds, and V₂' has the disturbance −σ_qᵀ(S θ'' + C_1 θ') at those joints: no proof, for weakly
-coupled motors a small error.  Springs are linear and undamped.
+That closes only where no link equation of an elastic joint contains the motor of another one: θ_d'' would contain
+θ''''.  Elsewhere the couplings are exact by another way (`mixed_exact.py`), or neglected: then S θ'' and C_1 θ' are
+left out of θ_d at elastic joints, q'' follows from θ'' and the link equation, (50) still holds, and V₂' has the
+disturbance −σ_qᵀ(S θ'' + C_1 θ') at those joints.  It is not small on stiff arms: on `dlr_lbr2` the pose decides if the
+loop is stable, for gains of any size (`MixedInverseDynamics.check_reference`).  Springs are linear and undamped.
 
-The adaptive law knows rotors, stiffness and friction, but not the links: these give Y π̂ in τ_qc, π̂' = Γ Yᵀσ_q.  Then
+The adaptive law neglects these couplings.  It knows rotors, stiffness and friction, but not the links: these give Y π̂
+in τ_qc, π̂' = Γ Yᵀσ_q.  Then
 
     V = V₂ + ½ (π − π̂)ᵀΓ⁻¹(π − π̂)   has the V' of (52):   σ_qᵀ(M σ_q' + C σ_q + K_Dq σ_q − e_τ) = σ_qᵀY (π − π̂)
 
 is cancelled by the update, and (50) holds whatever π̂ is, if θ_d', θ_d'' are the derivatives of θ_d.  They contain the
 links' q'' and q''', which no longer follow from a known model: `adaptive_mixed_torque` takes them as measured, and
-keeps the promise; `adaptive_mixed_torque_from_positions` computes them with π̂, which is right in the limit
-Y (π − π̂) → 0, and no proof for the way there.
+keeps the promise where there are no couplings; `adaptive_mixed_torque_from_positions` computes them with π̂, which is
+right in the limit Y (π − π̂) → 0, and no proof for the way there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import inf
 from typing import Any, NamedTuple
 
 from ...algorithm.algorithm import algorithm
-from ...algorithm.form import Call
-from ...drives import ElasticDrive
+from ...algorithm.form import Call, Requirement
 from ...dynamics.drivetrain.friction import motor_friction
 from ...dynamics.drivetrain.load_friction import is_loaded, load_friction, load_slope, remaining_torque
-from ...dynamics.drivetrain.orders import link_equations
+from ...dynamics.drivetrain.orders import derivative_orders
 from ...dynamics.drivetrain.rotors import at_motors, motor_inertias, spin_torque
 from ...dynamics.drivetrain.transmission import of_joints
-from ...dynamics.loads import Wrenches
+from ...dynamics.loads import Base, Wrenches
 from ...dynamics.recursion.bodies import Body, lump_fixed, moving_bodies, rotors
 from ...dynamics.recursion.composite_bodies import factorize, link_mass_matrix, solve
 from ...dynamics.recursion.coriolis import two_motions
@@ -64,13 +66,15 @@ from ...dynamics.requirements import (
     lossless_gears,
     uncoupled_transmissions,
 )
+from ...errors import shown
 from ...robot import Robot
 from ...spatial import TimeDerivatives, ca, sx, zeros
-from ...springs import LinearSpring
 from ...types import Expression, FloatArray, Jet, Stack, Vector
+from .mixed_exact import DEEPEST, Loop, State, coupling_depth, exact_torque, stiffness
 from .passivity import load_torque
 
 GAINS = ("K_P", "K_D", "motor K_P", "motor K_D")
+COUPLINGS = AUTOMATIC, EXACT, NEGLECTED = "automatic", "exact", "neglected"
 
 
 class MixedTorque(NamedTuple):
@@ -90,26 +94,52 @@ class AdaptiveMixedTorque(NamedTuple):
     estimate_rate: Expression | FloatArray
 
 
-def long_enough_tracking(call: Call) -> str | None:
-    """All derivatives of the reference, and all gains."""
-    given, order = dict(call.keyword_arrays.get("tracking") or {}), reference_order(call.robot)
-    for what, needed in (("reference", order + 1), ("gains", len(GAINS))):
-        if len(given.get(what, ())) < needed:
-            text = f"q_d and its first {order} derivatives" if what == "reference" else ", ".join(GAINS)
-            return f"tracking needs {needed} arrays in '{what}' ({text}), {len(given.get(what, ()))} were given"
+def long_enough(couplings: str) -> tuple[Requirement, Requirement]:
+    """All gains and all derivatives of the reference, and of the wrenches those that the torque on the links has."""
+
+    def order_of(call: Call) -> int:
+        carried = call.keyword_arrays.get("base") is not None
+        return reference_order(call.robot, call.options.get("couplings", couplings), carried)
+
+    def tracking(call: Call) -> str | None:
+        given, order = dict(call.keyword_arrays.get("tracking") or {}), order_of(call)
+        for name, needed in (("reference", order + 1), ("gains", len(GAINS))):
+            if len(given.get(name, ())) < needed:
+                text = f"q_d and its first {order} derivatives" if name == "reference" else ", ".join(GAINS)
+                return f"tracking needs {needed} arrays in '{name}' ({text}), {len(given.get(name, ()))} were given"
+        return None
+
+    def wrenches(call: Call) -> str | None:
+        order = order_of(call) - 2
+        for link, stack in dict(call.keyword_arrays.get("wrenches") or {}).items():
+            if len(stack) <= order:
+                return (
+                    f"the wrench on '{link}' needs its first {order} derivatives, as joints are elastic, "
+                    f"{len(stack) - 1} were given; they are zero only if it is constant in the base frame"
+                )
+        return None
+
+    return tracking, wrenches
+
+
+def possible_couplings(call: Call) -> str | None:
+    """Couplings, and a moving base, that the controller can follow."""
+    robot, carried = call.robot, call.keyword_arrays.get("base") is not None
+    couplings, depth = call.options.get("couplings", AUTOMATIC), coupling_depth(robot, carried)
+    if couplings not in COUPLINGS:
+        return f"couplings is {shown(couplings)}; it must be one of {', '.join(map(repr, COUPLINGS))}"
+    if carried and (couplings == NEGLECTED or depth > DEEPEST):
+        why = "the couplings are neglected" if couplings == NEGLECTED else f"{too_deep(robot, depth)} on a moving base"
+        return f"{why}; FeedforwardPD knows the motion of the base for every robot"
+    if couplings == EXACT and depth > DEEPEST:
+        return f"{too_deep(robot, depth)}; use FeedforwardPD, or couplings='neglected' where that is stable"
     return None
 
 
-def long_enough_wrenches(call: Call) -> str | None:
-    """As many derivatives of the wrenches as the torque on the links is differentiated."""
-    order = reference_order(call.robot) - 2
-    for link, stack in dict(call.keyword_arrays.get("wrenches") or {}).items():
-        if len(stack) <= order:
-            return (
-                f"the wrench on '{link}' needs its first {order} derivatives, as joints are elastic, {len(stack) - 1} "
-                "were given; they are zero only if it is constant in the base frame"
-            )
-    return None
+def too_deep(robot: Robot, depth: float) -> str:
+    if depth == inf:
+        return f"link equations of '{robot.name}' contain each other's motors in a cycle"
+    return f"the couplings of '{robot.name}' need q to order {4 + 2 * depth:.0f}; the controller follows 8"
 
 
 linear_springs = (
@@ -120,7 +150,19 @@ linear_springs = (
 )
 
 
-@algorithm(MixedTorque, requires=(*linear_springs, long_enough_tracking, long_enough_wrenches))
+following_couplings = (*linear_springs, possible_couplings, *long_enough(AUTOMATIC))
+
+
+def no_motor_positions(
+    robot: Robot, *state: Any, couplings: str = AUTOMATIC, base: Any = None, **given: Any
+) -> str | None:
+    """Why a torque with exact couplings is NaN."""
+    if not by_search(robot, couplings, base is not None):
+        return None
+    return "no θ_d leads to the measured θ and θ': start closer to the reference, or lower the gains of the motors"
+
+
+@algorithm(MixedTorque, requires=following_couplings, explain=no_motor_positions)
 def mixed_torque(
     robot: Robot,
     q: Expression,
@@ -130,6 +172,8 @@ def mixed_torque(
     *,
     tracking: dict[str, Stack] | None = None,
     wrenches: Wrenches = None,
+    base: Base = None,
+    couplings: str = AUTOMATIC,
 ) -> MixedTorque:
     """Motor torque that makes the links track a reference  [Hua (37)-(50)].
 
@@ -137,21 +181,31 @@ def mixed_torque(
         q, v: Position and velocity of the links, (..., n).
         theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
         tracking: {"reference": [q_d, q_d', ... q_d''''], to q_d'' if no joint is elastic, "gains": [K_P, K_D, motor
-            K_P, motor K_D], positive, the last two ignored at rigid joints}, each (..., n).
+            K_P, motor K_D], positive, the last two ignored at rigid joints}, each (..., n).  Exact couplings take
+            further derivatives, up to the eighth: as many as `inverse_dynamics`.
         wrenches: {link: [w, w', w'']}, known wrenches (f, n) (..., 6) on links at the origins of their frames, in base
             coordinates, with their derivatives; [w] if no joint is elastic; none by default.  A known payload belongs
-            to the robot: `robot.with_payload(...)`.
+            to the robot: `robot.with_payload(...)`.  Exact couplings take two derivatives less than of the reference.
+        base: A BaseMotion; at rest by default.
+        couplings: Torques S θ'' + C_1 θ' of motors in the link equations of elastic joints: "exact" or "neglected" in
+            θ_d; by default "automatic", exact where no torque needs a derivative of q beyond the eighth.
 
     Returns:
-        MixedTorque(tau, theta_d, theta_d_v).
+        MixedTorque(tau, theta_d, theta_d_v); with exact couplings NaN where no θ_d leads to the measured θ and θ'.
 
     Raises:
-        InputError: For springs that are damped, not linear or of variable stiffness.
+        InputError: For springs that are damped, not linear or of variable stiffness, and for couplings that are too
+            deep to be exact.
     """
-    return follow(law_of(robot, tracking, wrenches), State(q, v, theta, theta_v))[0]
+    state = State(q, v, theta, theta_v)
+    if not by_search(robot, couplings, base is not None):
+        return follow(law_of(robot, tracking, wrenches), state)[0]
+    found, K = exact_torque(loop_of(robot, state, tracking, wrenches, base)), stiffness(robot)
+    followed = [of_joints(robot, x + e / K, y) for x, e, y in ((theta, found.error, q), (theta_v, found.error_v, v))]
+    return MixedTorque(found.tau, *followed)
 
 
-@algorithm(AdaptiveMixedTorque, requires=(*linear_springs, long_enough_tracking, long_enough_wrenches))
+@algorithm(AdaptiveMixedTorque, requires=(*linear_springs, *long_enough(NEGLECTED)))
 def adaptive_mixed_torque(
     robot: Robot,
     q: Expression,
@@ -180,7 +234,7 @@ def adaptive_mixed_torque(
     return AdaptiveMixedTorque(*torque, rate)
 
 
-@algorithm(AdaptiveMixedTorque, requires=(*linear_springs, long_enough_tracking, long_enough_wrenches))
+@algorithm(AdaptiveMixedTorque, requires=(*linear_springs, *long_enough(NEGLECTED)))
 def adaptive_mixed_torque_from_positions(
     robot: Robot,
     q: Expression,
@@ -201,26 +255,19 @@ def adaptive_mixed_torque_from_positions(
     return AdaptiveMixedTorque(*torque, rate)
 
 
-def closes(robot: Robot) -> bool:
-    """Whether no link equation of an elastic joint contains a motor: then V₂' is that of [Hua (52)]."""
-    return not any(elastic and motors for elastic, motors in zip(robot.compliant, link_equations(robot)))
-
-
-def reference_order(robot: Robot) -> int:
-    """How many derivatives of the reference the laws read."""
+def reference_order(robot: Robot, couplings: str = NEGLECTED, carried: bool = False) -> int:
+    """How many derivatives of the reference the controller reads; `carried` by a moving base."""
+    if by_search(robot, couplings, carried):
+        return derivative_orders(robot, carried).motion
     return 4 if any(robot.compliant) else 2
 
 
+def by_search(robot: Robot, couplings: str, carried: bool = False) -> bool:
+    """Whether the torque is that of `mixed_exact`."""
+    return couplings != NEGLECTED and (carried or 0 < coupling_depth(robot) <= DEEPEST)
+
+
 # The law ------------------------------------------------------------------------------------------------------------
-
-
-class State(NamedTuple):
-    """Of links and motors."""
-
-    q: Expression
-    v: Expression
-    theta: Expression
-    theta_v: Expression
 
 
 class Adaptation(NamedTuple):
@@ -281,7 +328,11 @@ def follow(
         theta_a = theta_a / (1 - load_slope(robot, reference_rates(law, links, 0)[0], springs[0]))
     spinning = [rotor for rotor in rotors(robot) if rotor.elastic]
     S_theta = spin_torque(robot, spinning, links[:3], [state.theta, state.theta_v, theta_a])[1]  # S θ'' + C_1 θ'
-    a = links[2] if measured or closes(robot) else acceleration(0, of_joints(robot, S_theta, zeros(robot.n)))
+    a = (
+        links[2]
+        if measured or coupling_depth(robot) == 0
+        else acceleration(0, of_joints(robot, S_theta, zeros(robot.n)))
+    )
     carried = at_motors(robot, spin_torque(robot, [], [state.q, state.v, a], [])[0])  # Sᵀq'' + C_2 q'
     tau_m = springs[0] + motor_inertias(robot) * theta_a + carried + motor_friction(robot, state.theta_v, springs[0])
     tau = of_joints(robot, tau_m, tau_qc[0] + S_theta)  # [Hua (49), (39)]
@@ -377,10 +428,11 @@ def inverse_inertia(robot: Robot, tree: list[Body], q: Expression) -> Callable[[
     return lambda b: solve(factors, parents, b)
 
 
-def stiffness(robot: Robot) -> Expression:
-    """K of the springs, one at rigid joints."""
-    springs = [joint.drive.spring if isinstance(joint.drive, ElasticDrive) else None for joint in robot.joints]
-    return sx([spring.stiffness if isinstance(spring, LinearSpring) else 1.0 for spring in springs])
+def loop_of(robot: Robot, state: State, tracking: Any, wrenches: Wrenches, base: Base) -> Loop:
+    """The loop of `mixed_exact`, with as much of the reference and the wrenches as it reads."""
+    order = derivative_orders(robot, base is not None).motion
+    acting = tuple((link, list(w[: order - 1])) for link, w in (wrenches or {}).items())
+    return Loop(robot, state, list(tracking["reference"][: order + 1]), list(tracking["gains"]), acting, base)
 
 
 def law_of(robot: Robot, tracking: Any, wrenches: Wrenches) -> Law:

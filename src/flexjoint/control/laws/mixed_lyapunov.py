@@ -4,8 +4,9 @@
     V₂' = −e_q'ᵀK_Dq e_q' − e_qᵀΛ_q K_Dq Λ_q e_q − σ_θᵀK_Dθ σ_θ − e_θᵀK Λ_θ e_θ
           − σ_qᵀ[f(v_r) − f(q')] − σ_θᵀ[f(θ_r') − f(θ')]
 
-The last two terms are those of friction f, which the paper's proof leaves out.  The rate is that of a robot under
-`mixed_torque` that knows all wrenches, where the law `closes`.
+The last two terms are those of friction f, which the paper's proof leaves out.  Where couplings of motors and links are
+exact, or the base moves, motor friction and friction that depends on the load are zero in them (`mixed_exact.py`).  The
+rate is that of a robot under `mixed_torque` that knows all wrenches, unless couplings are neglected.
 """
 
 from __future__ import annotations
@@ -18,20 +19,19 @@ from ...dynamics.drivetrain.load_friction import load_friction
 from ...dynamics.drivetrain.rotors import motor_inertias
 from ...dynamics.drivetrain.transmission import of_joints
 from ...dynamics.inertia import mass_matrix
-from ...dynamics.loads import Wrenches
+from ...dynamics.loads import Base, Wrenches
 from ...robot import Robot
 from ...spatial import ca, zeros
 from ...types import Expression, FloatArray, Stack
 from .mixed import (
-    State,
-    follow,
+    AUTOMATIC,
+    by_search,
+    following_couplings,
     law_of,
-    linear_springs,
-    long_enough_tracking,
-    long_enough_wrenches,
+    mixed_torque,
     sliding,
-    stiffness,
 )
+from .mixed_exact import stiffness
 
 
 class MixedLyapunov(NamedTuple):
@@ -41,7 +41,7 @@ class MixedLyapunov(NamedTuple):
     lyapunov_rate: Expression | FloatArray
 
 
-@algorithm(MixedLyapunov, requires=(*linear_springs, long_enough_tracking, long_enough_wrenches))
+@algorithm(MixedLyapunov, requires=following_couplings)
 def mixed_lyapunov(
     robot: Robot,
     q: Expression,
@@ -51,11 +51,13 @@ def mixed_lyapunov(
     *,
     tracking: dict[str, Stack] | None = None,
     wrenches: Wrenches = None,
+    base: Base = None,
+    couplings: str = AUTOMATIC,
 ) -> MixedLyapunov:
     """Lyapunov function of `mixed_torque`, and its rate along the closed loop  [Hua (51), (52)].
 
     Args:
-        q, v, theta, theta_v, tracking, wrenches: As in `mixed_torque`.
+        q, v, theta, theta_v, tracking, wrenches, base, couplings: As in `mixed_torque`.
 
     Returns:
         MixedLyapunov(lyapunov, lyapunov_rate), (...,) each, in J and W.
@@ -71,8 +73,9 @@ def mixed_lyapunov(
         >>> bool(found.lyapunov > 0 > found.lyapunov_rate)
         True
     """
-    law = law_of(robot, tracking, wrenches)
-    _, theta_d, theta_d_v = follow(law, State(q, v, theta, theta_v))[0]
+    law, searched = law_of(robot, tracking, None), by_search(robot, couplings, base is not None)
+    options = {"tracking": tracking, "wrenches": wrenches, "base": base, "couplings": couplings}
+    _, theta_d, theta_d_v = mixed_torque.function(robot, q, v, theta, theta_v, **options)
     e, e_v = law.reference[0] - q, law.reference[1] - v
     v_r, _, sigma = sliding([q, v], law.reference, law.K_P, law.K_D)
 
@@ -90,7 +93,9 @@ def mixed_lyapunov(
     loss = ca.dot(e_v, law.K_D * e_v) + ca.dot(e, law.K_P / law.K_D * law.K_P * e)
     loss = loss + ca.dot(sigma_m, law.motor_K_D * sigma_m) + ca.dot(e_m, K * Lambda * e_m)  # [Hua (52)]
     loads = K * (theta - q)
-    at_links = [link_friction(robot, [x], 0)[0] + load_friction(robot, [x], [loads])[0] for x in (v_r, v)]
-    rubbed = at_links[0] - at_links[1]
-    rubbed_m = behind(motor_friction(robot, theta_r_v, loads) - motor_friction(robot, theta_v, loads))
+    rubbed = link_friction(robot, [v_r], 0)[0] - link_friction(robot, [v], 0)[0]
+    rubbed_m = zeros(robot.n)
+    if not searched:
+        rubbed = rubbed + load_friction(robot, [v_r], [loads])[0] - load_friction(robot, [v], [loads])[0]
+        rubbed_m = behind(motor_friction(robot, theta_r_v, loads) - motor_friction(robot, theta_v, loads))
     return MixedLyapunov(V, -(loss + ca.dot(sigma, rubbed) + ca.dot(sigma_m, rubbed_m)))
