@@ -3,7 +3,7 @@
 Keyword arrays are the inputs that a call may leave out.  They have one of three layouts:
 
     mapping    {"tool": [w, w', w'']}     a stack of derivatives per name: wrenches, base, tracking
-    stack      [σ, σ', σ'']               a stack of derivatives: stiffness
+    stack      [σ, σ', σ'']               a stack of derivatives: stiffness, theta_rates
     array      φ                          a single array: warm_start, damping, hysteresis, stiffness_command
 """
 
@@ -39,6 +39,7 @@ KEYWORD_ARRAYS = {
     "warm_start": KeywordArray("array", Signal(("motors",), "rad | m")),
     "damping": KeywordArray("array", Signal(("n",), "Nm s/rad | N s/m")),
     "hysteresis": KeywordArray("array", Signal(("n",), "1")),
+    "theta_rates": KeywordArray("stack", Signal(("motors",), "rad/sᵏ | m/sᵏ")),
     "stiffness_command": KeywordArray("array", Signal(("n",), "Nm/(rad s²) | N/(m s²)")),
 }
 

@@ -6,6 +6,7 @@ from .equations import (
     Parameter as Parameter,
     Quantity as Quantity,
     equations_of_motion as equations_of_motion,
+    recursion_code as recursion_code,
 )
 from .linear_model import LinearModel as LinearModel
 from .linearization import linearize as linearize

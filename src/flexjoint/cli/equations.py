@@ -25,6 +25,13 @@ def equations(
     latex: Annotated[bool, typer.Option("--latex", help="Write LaTeX.")] = False,
     sympy: Annotated[bool, typer.Option("--sympy", help="Write code for SymPy.")] = False,
     python: Annotated[bool, typer.Option("--python", help="Write functions for NumPy.")] = False,
+    recursion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LANGUAGE",
+            help="Write inverse dynamics of a robot of any size as a recursion with named quantities, python or c.",
+        ),
+    ] = None,
     quantity: Annotated[
         list[str] | None,
         typer.Option(
@@ -43,21 +50,33 @@ def equations(
 ) -> CommandResult:
     """Derive the equations of motion of a small robot.
 
-    Every number of the robot that is not 0 becomes a symbol, such as m_1 and l_1. Needs SymPy.
+    Every number of the robot that is not 0 becomes a symbol, such as m_1 and l_1. Needs SymPy. With --recursion write
+    inverse dynamics of a robot of any size instead, with its numbers; needs no SymPy.
     """
-    from ..analysis.equations import equations_of_motion
+    from ..analysis.equations import equations_of_motion, recursion_code
     from ..atomic import replacing
     from ..errors import InputError
 
-    if latex + sympy + python > 1:
-        raise InputError("--latex, --sympy and --python exclude each other; choose one")
+    if latex + sympy + python + (recursion is not None) > 1:
+        raise InputError("--latex, --sympy, --python and --recursion exclude each other; choose one")
     if numbers and symbols is not None:
         raise InputError("--numbers and --symbols exclude each other; choose one")
-    chosen = [] if numbers else None if symbols is None else [x.strip() for x in symbols.split(",") if x.strip()]
-    with progress_bar() as progress:
-        progress.add_task("deriving", total=None)
-        found = equations_of_motion(robot, quantity, symbols=chosen, order=order, time_limit=time_limit)
-    text = found.latex() if latex else found.sympy_code() if sympy else found.python_code() if python else found.text()
+    if recursion is not None:
+        if quantity or order or symbols is not None:
+            raise InputError(
+                "--recursion writes inverse_dynamics with the numbers of the robot; leave out "
+                "--quantity, --order and --symbols"
+            )
+        text = recursion_code(robot, recursion)
+        data: dict[str, Any] = {"robot": robot.name, "language": recursion}
+    else:
+        chosen = [] if numbers else None if symbols is None else [x.strip() for x in symbols.split(",") if x.strip()]
+        with progress_bar() as progress:
+            progress.add_task("deriving", total=None)
+            found = equations_of_motion(robot, quantity, symbols=chosen, order=order, time_limit=time_limit)
+        code = found.sympy_code() if sympy else found.python_code() if python else found.text()
+        text = found.latex() if latex else code
+        data = equations_data(found)
     content = text.rstrip("\n") + "\n"
     if output == STREAM:
         with standard_output() as file:
@@ -66,10 +85,10 @@ def equations(
         with replacing(output) as file:
             file.write(content.encode())
     shown = [content.rstrip("\n")] if output is None else []
-    return CommandResult(shown, equations_data(found, content), files_of(output))
+    return CommandResult(shown, data | {"text": content}, files_of(output))
 
 
-def equations_data(equations: Equations, text: str) -> dict[str, Any]:
+def equations_data(equations: Equations) -> dict[str, Any]:
     """The equations for programs."""
     from ..analysis.equations.document import code
 
@@ -87,5 +106,4 @@ def equations_data(equations: Equations, text: str) -> dict[str, Any]:
         "parameters": [
             {"symbol": str(x.symbol), "path": x.path, "value": x.value, "unit": x.unit} for x in equations.parameters
         ],
-        "text": text,
     }

@@ -100,7 +100,9 @@ from .recursion.regressor import (
     standard_parameters as standard_parameters,
 )
 from .spatial_operators import (
+    OperatorRecursion as OperatorRecursion,
     SpatialOperators as SpatialOperators,
+    operator_recursion as operator_recursion,
     spatial_cross as spatial_cross,
     spatial_operators as spatial_operators,
 )

@@ -2,3 +2,4 @@
 
 from .derivation import equations_of_motion as equations_of_motion
 from .document import Equations as Equations, Parameter as Parameter, Quantity as Quantity
+from .recursion_code import recursion_code as recursion_code
