@@ -13,6 +13,7 @@ from support.public import TOP
 PACKAGE = Path(flexjoint.__file__).parent
 LAYERS = [
     "errors",
+    "file_limits",
     "findings",
     "types",
     "control_characters",

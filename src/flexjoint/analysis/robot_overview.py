@@ -10,13 +10,12 @@ from ..dynamics.drivetrain.orders import derivative_orders
 from ..dynamics.drivetrain.stiffness_range import StiffnessBand, stiffness_range
 from ..dynamics.recursion.kinematics import link_poses
 from ..errors import FlexjointError
+from ..file_limits import skipped
 from ..robot import Robot, a_robot
 from ..spatial import ca
 from ..types import FloatArray
 from .eigenfrequencies import joint_eigenfrequencies
 from .lint.resonances import workspace
-
-MOST_JOINTS = 30  # beyond, the mass matrix takes seconds to compile
 
 
 class Placement(NamedTuple):
@@ -132,8 +131,8 @@ def eigenfrequencies(robot: Robot) -> tuple[Eigenfrequencies | None, str]:
         return None, ""
     if any(robot.variable_stiffness):
         return None, "they depend on the stiffness that the second motors set"
-    if robot.n > MOST_JOINTS:
-        return None, f"not computed for more than {MOST_JOINTS} joints: use analysis.joint_eigenfrequencies(robot, q)"
+    if reason := skipped("checked_joints", robot.n):
+        return None, f"{reason}, or use analysis.joint_eigenfrequencies(robot, q)"
     try:
         at = np.vstack([np.zeros(robot.n), workspace(robot)])
         found = joint_eigenfrequencies(robot.without_gear_losses(), at)

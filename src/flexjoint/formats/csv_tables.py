@@ -20,19 +20,17 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from ..errors import InputError, quoted, warn
+from ..file_limits import require
 from ..types import FloatArray
+from .npz import FEWER
 from .toml import path_text
 
-MAX_TABLE_BYTES = 500_000_000
-MAX_NUMBERS = 40_000_000  # kept, 320 MB
-MAX_COLUMNS = 4096
-MAX_LINE = 1_000_000  # bytes
-MAX_COMMENTS = 1_000_000  # lines
 CHUNK = 1 << 20  # bytes
 NO_NUMBER = ("", "na", "n/a", "null", "none")  # cells that count as NaN, beside NaN itself
 BLANK_LINES = re.compile(rb"\n[ \n]+")
 BLANKS = re.compile(r"[ \t]+")
 MAX_TITLES = 50  # lines before the header
+NO_TABLE = "this is not a table of numbers"
 
 
 class CsvTable(NamedTuple):
@@ -50,9 +48,7 @@ class CsvTable(NamedTuple):
 Choose = Callable[[list[str] | None, int], Sequence[int]]
 
 
-def read_csv(
-    path: str | os.PathLike[str], what: str, choose: Choose, *, lost: bool = False, most: int = MAX_TABLE_BYTES
-) -> CsvTable:
+def read_csv(path: str | os.PathLike[str], what: str, choose: Choose, *, lost: bool = False) -> CsvTable:
     """Chosen columns of a CSV file.
 
     Args:
@@ -62,7 +58,6 @@ def read_csv(
             other columns may hold any text.
         lost: whether an empty cell is NaN, a date and time is seconds, and a last line that was cut off is left out;
             by default they are refused.
-        most: largest size of the file, in bytes.
 
     Raises:
         InputError: the file cannot be read, or is not a table of numbers; the message names the sample and the column.
@@ -71,8 +66,7 @@ def read_csv(
     try:
         if not Path(place).is_file():
             raise InputError(f"{quoted(place)}: there is no such file: give the path of a {what}")
-        if os.path.getsize(place) > most:
-            raise InputError(f"{quoted(place)}: the file is larger than {most:,} bytes; cut it into several")
+        require("table_bytes", os.path.getsize(place), quoted(place), cure=FEWER)
         with open(place, "rb") as file:
             return parse_csv(file, place, choose, lost=lost)
     except OSError as error:
@@ -134,8 +128,7 @@ class Reader:
             data = file.read(CHUNK)
             rest += data
             cut = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1 if data else len(rest)
-            if len(rest) - cut > MAX_LINE:
-                raise self.error(f"a line is longer than {MAX_LINE:,} bytes; this is not a table of numbers")
+            require("csv_line_bytes", len(rest) - cut, self.place, cure=NO_TABLE)
             whole, rest = rest[:cut], rest[cut:]
             if whole:
                 yield self.decoded(whole, first)
@@ -160,8 +153,7 @@ class Reader:
             return [line for line in lines if line and not line.isspace()]
         kept = [line for line in lines if line and not line.isspace() and not line.lstrip().startswith("#")]
         self.comments += sum(line.lstrip().startswith("#") for line in lines)
-        if self.comments > MAX_COMMENTS:
-            raise self.error(f"more than {MAX_COMMENTS:,} lines are comments; this is not a table of numbers")
+        require("csv_comments", self.comments, self.place, cure=NO_TABLE)
         if not self.width:
             end = lines.index(kept[0]) if kept else len(lines)
             remarks = [line for line in lines[:end] if line.lstrip().startswith("#")]
@@ -170,14 +162,12 @@ class Reader:
 
     def begin(self, lines: list[str], choose: Choose) -> list[str]:
         """Determine separator, header and columns from the first lines; returns the lines that are samples."""
-        if len(lines[0]) > MAX_LINE:
-            raise self.error(f"a line is longer than {MAX_LINE:,} bytes; this is not a table of numbers")
+        require("csv_line_bytes", len(lines[0]), self.place, cure=NO_TABLE)
         lines = lines[self.titles(lines) :]
         self.mark = separator(lines[0])
         cells = self.cells(lines[0])
         self.width = len(cells)
-        if self.width > MAX_COLUMNS:
-            raise self.error(f"{self.width:,} columns; at most {MAX_COLUMNS:,} are read: leave out what is not needed")
+        require("csv_columns", self.width, self.place, cure="leave out what is not needed")
         headed = not all(self.is_number(cell) for cell in cells)
         if headed:
             self.header = cells
@@ -236,11 +226,7 @@ class Reader:
 
     def check_size(self, rows: int) -> None:
         """Refuse a table with too many numbers."""
-        if rows * len(self.keep) > MAX_NUMBERS:
-            raise self.error(
-                f"more than {MAX_NUMBERS:,} numbers in the {len(self.keep)} used columns; cut the file into "
-                "several, or take fewer samples"
-            )
+        require("csv_numbers", rows * len(self.keep), f"{self.place}, {len(self.keep)} columns", cure=FEWER)
 
     def numbers(self, lines: list[str]) -> FloatArray:
         """The chosen columns of some lines, (lines, chosen)."""

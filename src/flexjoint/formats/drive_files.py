@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 from ..atomic import replacing
 from ..drives import DRIVES
 from ..errors import RobotError, listed, quoted, shown, warn
+from ..file_limits import require
 from ..robot import FIDELITIES, Robot, Source, numeric
 from ..robot.sources import by_prefix, matching, numbers
 from .drive_merging import (
@@ -46,7 +47,7 @@ from .drive_merging import (
     merged_entries,
     number_path,
 )
-from .robot_files import DRIVE_FORMAT, MAX_SPRING_POINTS, read_source, read_sources, read_transmissions, spring_points
+from .robot_files import DRIVE_FORMAT, read_source, read_sources, read_transmissions, spring_points
 from .toml import Table, parse_table, path_text, read_bytes, suggestion
 from .writing import toml_value
 
@@ -57,7 +58,6 @@ TOP_KEYS = (
     *("joint", "transmission", "source"),
 )
 SOURCE_KEYS = ("trust", "origin", "note")
-MAX_NAMES = 2_000  # of joints and patterns in a file: each is compared with every joint
 
 
 class JointTable(NamedTuple):
@@ -178,8 +178,7 @@ class DriveFile:
         lines = [i + 1 for i, x in enumerate(self.text.split("\n")) if x.strip().startswith("[[joint]]")]
         lines = lines if len(lines) == len(tables) else [0] * len(tables)
         found = tuple(joint_table(x, i + 1, lines[i], self.place) for i, x in enumerate(tables))
-        if (count := sum(len(table.names) for table in found)) > MAX_NAMES:
-            raise RobotError(f"{self.place}: {count} names of joints; at most {MAX_NAMES} are read: use patterns")
+        require("joint_names", sum(len(table.names) for table in found), self.place, RobotError, "use patterns")
         return found
 
     # Application ----------------------------------------------------------------------------------------
@@ -207,10 +206,8 @@ class DriveFile:
             for link in before.links
             if (tables := given.get(link.joint.name))
         }
-        if (points := sum(spring_points(Table(x, "")) for x in merged.values())) > MAX_SPRING_POINTS:
-            raise RobotError(
-                f"{self.place}: {points} numbers in tables of springs; at most {MAX_SPRING_POINTS} are read"
-            )
+        points = sum(spring_points(Table(x, "")) for x in merged.values())
+        require("spring_numbers", points, self.place, RobotError)
         try:
             links = [
                 changed_link(link, merged[link.joint.name], self.joint_place(link.joint.name, given))

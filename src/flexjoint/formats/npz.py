@@ -18,13 +18,12 @@ import numpy as np
 
 from ..checks import real
 from ..errors import InputError, quoted, shown
+from ..file_limits import require
 from ..types import FloatArray
 
-MAX_NUMBERS = 25_000_000  # 200 MB of doubles; a log needs up to four times as much
-MAX_ARRAYS = 1_000
-MAX_DIRECTORY = 100 * MAX_ARRAYS  # bytes
-MAX_FILE_BYTES = 10 * MAX_NUMBERS
+ENTRY = 100  # bytes of the directory per array
 MAX_HEADER = 10_000  # bytes
+FEWER = "take fewer samples, or cut it into several"
 HEADER = re.compile(
     r"\{'descr': '(?P<kind>[<>|=]?[biuf]\d{1,2})', 'fortran_order': (?P<fortran>True|False), "
     r"'shape': \((?P<shape>[0-9L, ]*)\),? *\}\s*"
@@ -42,36 +41,32 @@ def npz_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]
     Raises:
         InputError: the file is too large, is not an NPZ file, or an array is not of real numbers.
     """
-    if len(data) > MAX_FILE_BYTES:
-        raise InputError(f"{place}: the file is larger than {MAX_FILE_BYTES:,} bytes; take fewer samples, or cut it")
+    require("packed_bytes", len(data), place, cure=FEWER)
     end = data.rfind(b"PK\5\6", -(1 << 16) - 22)  # the record that ends a zip file, with the size of its directory
     zip64 = end >= 20 and data[end - 20 : end - 16] == b"PK\6\7"
-    if end >= 0 and (zip64 or int.from_bytes(data[end + 12 : end + 16], "little") > MAX_DIRECTORY):
-        raise InputError(f"{place}: there are too many arrays; at most {MAX_ARRAYS:,} are read")
+    if end >= 0:
+        size = int.from_bytes(data[end + 12 : end + 16], "little")
+        require("packed_columns", 1 << 16 if zip64 else size / ENTRY, place)
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
     except Exception as error:  # zipfile raises errors of any type for a damaged file
         raise InputError(f"{place}: not an NPZ file of numbers: {quoted(error)}") from None
-    found, left = {}, MAX_NUMBERS
+    found, used = {}, 0
     for name in wanted([*entries]):
         if name in entries:
-            found[name] = array_of(archive, entries[name], f"{place}: '{quoted(name)}'", left)
-            left -= found[name].size
+            found[name] = array_of(archive, entries[name], f"{place}: '{quoted(name)}'", used)
+            used += found[name].size
     return found
 
 
-def array_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, place: str, most: int) -> FloatArray:
-    """One array, with at most `most` numbers."""
+def array_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, place: str, used: int) -> FloatArray:
+    """One array, after so many numbers of others."""
     try:
         with archive.open(entry) as file:
             kind, fortran, shape = header(file, place)
             count = math.prod(shape)
-            if count > most:
-                raise InputError(
-                    f"{place} has {count:,} numbers, of shape {quoted(shape)}; {MAX_NUMBERS:,} are read from a file: "
-                    "take fewer samples, or cut it into several"
-                )
+            require("packed_numbers", used + count, f"{place} of shape {quoted(shape)}", cure=FEWER)
             content = file.read(count * kind.itemsize)
             if len(content) < count * kind.itemsize:
                 raise InputError(f"{place} ends after {len(content):,} of {count * kind.itemsize:,} bytes")

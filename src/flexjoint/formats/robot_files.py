@@ -55,6 +55,7 @@ import numpy as np
 
 from ..drives import CoupledTransmission, Drive
 from ..errors import RobotError
+from ..file_limits import require
 from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Mimic, Robot, Source
 from ..robot.joints import KINDS
 from ..robot.joints.revolute import Revolute
@@ -82,7 +83,6 @@ DH_KEYS = (*BODY_KEYS, "alpha", "alpha_deg", "a", "d", "theta", "theta_deg")
 FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation", "axis")
 MIMIC_KEYS = ("joint", "ratio", "offset")
 INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
-MAX_SPRING_POINTS = 10_000  # numbers in a file; 500 points in an antagonistic pair take up to 0.5 s
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 DRIVE_FORMAT = "flexjoint-drives"  # the key `format` of a drive file (`drive_files.py`)
 DRIVES_EXAMPLE = 'fj.load("arm.toml", drives="arm.drives.toml")'
@@ -113,9 +113,7 @@ def parse_robot(data: bytes, place: str) -> Robot:
         raise RobotError(f"{place}: this is a drive file, not a robot: give it with drives=, as in {DRIVES_EXAMPLE}")
     table.allow(TOP_KEYS)
     links = [Table(x, f"{place}, link {i + 1}").named() for i, x in enumerate(table.tables("link"))]
-    if (points := sum(spring_points(link) for link in links)) > MAX_SPRING_POINTS:
-        most = f"at most {MAX_SPRING_POINTS} are read: leave some out"
-        raise RobotError(f"{place}: {points} numbers in tables of springs; {most}")
+    require("spring_numbers", sum(map(spring_points, links)), place, RobotError)
     read = {"standard_dh": _read_dh, "modified_dh": _read_dh, "frames": _read_frames}
     try:
         robot = read[table.choice("convention", CONVENTIONS)](table, links)

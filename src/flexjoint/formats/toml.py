@@ -16,29 +16,31 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ..errors import FlexjointError, RobotError, listed, quoted, shown
+from ..file_limits import CURE, most, require
 from ..types import FloatArray
 
-MAX_BYTES = 2_000_000  # tomllib reads about 1 MB/s
-MAX_LINKS = 1_000
-MAX_DOTS = 100  # in the keys of one line: tomllib takes minutes for a long dotted key, quadratic in its length
-MAX_ALL_DOTS = 20_000  # in all keys: tomllib keeps about 5 kB for each dot in a header
 WORD = re.compile(rb"[\w.+-]+")
 DECIMAL = re.compile(rb"[+-]?[0-9_]+\.[0-9_]+([eE][+-]?[0-9_]+)?")
 
 
 def read_bytes(
-    path: str | os.PathLike[str], what: str, error: type[FlexjointError] = RobotError, most: int = MAX_BYTES
+    path: str | os.PathLike[str],
+    what: str,
+    error: type[FlexjointError] = RobotError,
+    limit: str = "toml_bytes",
+    cure: str = CURE,
 ) -> bytes:
-    """Contents of a file, at most `most` + 1 bytes: one byte too many tells that there are more.
+    """Contents of a file up to a limit.
 
     Args:
         path: path of the file.
         what: what the file should be, for messages, such as "robot file (.toml)".
         error: class of the errors.
-        most: largest size, in bytes.
+        limit: name of the limit of its size.
+        cure: how to make it smaller, for the message.
 
     Raises:
-        error: there is no such file, or it cannot be read.
+        error: there is no such file, it is too large, or it cannot be read.
     """
     place = path_text(path, what, error)
     if os.path.isdir(place):  # accepts any name
@@ -47,7 +49,8 @@ def read_bytes(
         if not Path(place).is_file():
             raise error(f"{quoted(place)}: there is no such file: give the path of a {what}")
         with open(place, "rb") as file:
-            return file.read(most + 1)
+            require(limit, os.fstat(file.fileno()).st_size, quoted(place), error, cure)
+            return file.read(most(limit))
     except OSError as problem:
         raise error(f"{quoted(place)}: the {what.split(' (')[0]} cannot be read: {problem.strerror}") from problem
 
@@ -62,12 +65,11 @@ def path_text(path: object, what: str, error: type[FlexjointError] = RobotError)
 
 def parse_table(data: bytes, place: str, what: str, error: type[FlexjointError] = RobotError) -> Table:
     """The table in the contents of a TOML file; `place` begins every message."""
-    if len(data) > MAX_BYTES:
-        raise error(f"{place}: the file is larger than {MAX_BYTES:,} bytes, which no {what} should be")
+    require("toml_bytes", len(data), place, error)
+    check_dots(data, place, error)
     import tomllib
 
     try:
-        check_dots(data)
         return Table(tomllib.loads(data.decode()), place, error)
     except RecursionError:
         raise error(f"{place}: the file is nested too deeply to be a {what}") from None
@@ -84,13 +86,12 @@ def parse_inline(text: str, what: str, error: type[FlexjointError] = RobotError)
     return replace(outer.table(what), place=what)
 
 
-def check_dots(data: bytes) -> None:
-    """Raise RecursionError for keys so deep or so many that reading them takes minutes or gigabytes."""
-    if data.count(b".") <= MAX_DOTS:
-        return
-    long = [line for line in data.splitlines() if line.count(b".") > MAX_DOTS]
-    if any(key_dots(line) > MAX_DOTS for line in long) or key_dots(data) > MAX_ALL_DOTS:
-        raise RecursionError
+def check_dots(data: bytes, place: str, error: type[FlexjointError]) -> None:
+    """Refuse keys so deep or so many that reading them takes minutes or gigabytes."""
+    if data.count(b".") > (least := most("toml_line_dots")):
+        long = [line for line in data.splitlines() if line.count(b".") > least]
+        require("toml_line_dots", max(map(key_dots, long), default=0), place, error, "do not nest tables so deeply")
+        require("toml_dots", key_dots(data), place, error)
 
 
 def key_dots(line: bytes) -> int:
@@ -202,8 +203,7 @@ class Table:
         value = self.data.get(key)
         if not isinstance(value, list) or not value or any(not isinstance(x, dict) for x in value):
             raise self.wrong(key, f"one [[{key}]] table or more")
-        if len(value) > MAX_LINKS:
-            raise self.error(f"{self.place}: {len(value)} {key}s; at most {MAX_LINKS} are read")
+        require("links", len(value), f"{self.place}, {key}", self.error)
         return value
 
     def radians(self, key: str, default: float) -> float:

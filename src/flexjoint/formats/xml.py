@@ -17,11 +17,9 @@ from xml.parsers import expat
 import numpy as np
 
 from ..errors import FlexjointError, RobotError, quoted, shown
+from ..file_limits import most, require
 from ..types import FloatArray
 
-MAX_BYTES = 8_000_000  # 40 times the largest URDF of the packages in docs/urdf.md; read in less than a second
-MAX_DEPTH = 50
-MAX_ELEMENTS = 200_000
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITE = re.compile(r"([+-]?)inf(inity)?", re.IGNORECASE)
 NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
@@ -142,20 +140,20 @@ def mark_read(element: Element) -> None:
         x.seen, x.read = True, set(x.attributes)
 
 
-def parse_xml(data: bytes, place: str, what: str = "URDF", depth: int = MAX_DEPTH) -> Element:
+def parse_xml(data: bytes, place: str, what: str = "URDF") -> Element:
     """The root element of an XML file.
 
     Args:
         data: contents of the file.
         place: name of the file, which begins every message.
         what: what the file should be, for messages.
-        depth: how deep elements may be nested.
 
     Raises:
         RobotError: the file is not well-formed, has a document type, or is beyond a limit.
     """
-    if len(data) > MAX_BYTES:
-        raise RobotError(f"{place}: the file is larger than {MAX_BYTES:,} bytes, which no {what} should be")
+    require("xml_bytes", len(data), place, RobotError)
+    levels = f"{what.lower()}_levels"
+    elements, depth = most("xml_elements"), most(levels)
     data = without_comments(data.removeprefix(UTF_8_MARK))
     body = data.lstrip(b" \t\r\n") if data[:1].isspace() else data
     before = data[: len(data) - len(body)].count(b"\n")
@@ -173,10 +171,9 @@ def parse_xml(data: bytes, place: str, what: str = "URDF", depth: int = MAX_DEPT
         nonlocal count
         count += 1
         element = Element(tag, attributes, parser.CurrentLineNumber + before, place)
-        if count > MAX_ELEMENTS:
-            raise element.wrong(f"there are more than {MAX_ELEMENTS:,} elements, which no {what} should have")
-        if len(stack) >= depth:
-            raise element.wrong(f"elements are nested more than {depth} deep, which no {what} needs")
+        if count > elements or len(stack) >= depth:  # faster than two calls per element
+            require("xml_elements", count, f"{place}, line {element.line}", RobotError)
+            require(levels, len(stack) + 1, f"{place}, line {element.line}", RobotError)
         if stack:
             stack[-1].children.append(element)
         else:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from ..errors import InputError, listed
-from ..formats.csv_tables import MAX_TABLE_BYTES, read_csv
+from ..formats.csv_tables import read_csv
 from ..formats.npz import npz_arrays
 from ..formats.toml import read_bytes
 from ..results.netcdf import netcdf_arrays
@@ -37,16 +37,13 @@ def csv_log(place: str, robot: Robot, columns: Mapping[str, str] | None, topic: 
         chosen.append(assign_columns(header, robot, place, columns))
         return chosen[0].columns
 
-    table = read_csv(place, f"log ({', '.join(READERS)})", choose, lost=True, most=MAX_TABLE_BYTES).numbers
+    table = read_csv(place, f"log ({', '.join(READERS)})", choose, lost=True).numbers
     return chosen[0], dict(zip(chosen[0].columns, table.T))
 
 
 def file_bytes(place: str) -> bytes:
     """Content of a file; raises InputError if it is too large."""
-    data = read_bytes(place, f"log ({', '.join(READERS)})", InputError, MAX_TABLE_BYTES)
-    if len(data) > MAX_TABLE_BYTES:
-        raise InputError(f"{place}: the file is larger than {MAX_TABLE_BYTES:,} bytes; cut it into several")
-    return data
+    return read_bytes(place, f"log ({', '.join(READERS)})", InputError, "table_bytes")
 
 
 def array_log(

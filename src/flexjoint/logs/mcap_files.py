@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
@@ -17,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, quoted, warn
-from ..formats.npz import MAX_NUMBERS
+from ..file_limits import require
+from ..formats.npz import FEWER
 from ..types import FloatArray
 
-MAX_UNPACKED = 1_000_000_000  # bytes of all chunks
 MAX_MESSAGE = 65_536  # bytes; larger ones are images, point clouds and the like
 MAX_SCHEMA = 200_000  # bytes
 MAX_ENTRIES = 128  # of an array in a message
-MAX_COLUMNS = 1_000  # per topic
+SMALL = 10_000_000  # bytes: a file may unpack to so many, however small it is
 MAX_DEPTH = 8
 JOINT_FIELDS = ("position", "velocity", "effort")
 
@@ -38,19 +39,19 @@ class TopicTable:
         columns: Rows and values of each column, by header.
     """
 
-    stamps: list[int] = field(default_factory=list)
-    columns: dict[str, tuple[list[int], list[float]]] = field(default_factory=dict)
+    stamps: array[int] = field(default_factory=lambda: array("q"))
+    columns: dict[str, tuple[array[int], array[float]]] = field(default_factory=dict)
 
     def add(self, stamp: int, numbers: Mapping[str, float], place: str) -> None:
         """Add the numbers of a message, by header."""
         row = len(self.stamps)
         self.stamps.append(stamp)
         for header, value in numbers.items():
-            rows, values = self.columns.setdefault(header, ([], []))
+            rows, values = self.columns.setdefault(header, (array("q"), array("d")))
             rows.append(row)
             values.append(value)
-        if len(self.columns) > MAX_COLUMNS or len(self.stamps) * len(self.columns) > MAX_NUMBERS:
-            raise InputError(f"{place}: a topic has more than {MAX_NUMBERS:,} numbers; cut the file into several")
+        require("packed_columns", len(self.columns), place, cure=FEWER)
+        require("packed_numbers", len(self.stamps) * len(self.columns), place, cure=FEWER)
 
     def column(self, header: str) -> FloatArray:
         """A column, (messages,), with NaN where a message lacks it."""
@@ -62,20 +63,20 @@ class TopicTable:
     @property
     def times(self) -> FloatArray:
         """Times since the first message, (messages,), s."""
-        stamps = np.array(self.stamps, dtype=np.int64)
+        stamps = np.array(self.stamps)
         return 1e-9 * (stamps - stamps[0]).astype(float)
 
 
 def merged(tables: Mapping[str, TopicTable]) -> TopicTable:
     """One table of several topics, with a row per stamp, in the order of time; headers begin with the topic."""
-    stamps = np.concatenate([np.array(table.stamps, dtype=np.int64) for table in tables.values()])
+    stamps = np.concatenate([np.array(table.stamps) for table in tables.values()])
     found, rows = np.unique(stamps, return_inverse=True)
-    result, first = TopicTable(found.tolist()), 0
+    result, first = TopicTable(array("q", found.tobytes())), 0
     for topic, table in tables.items():
-        own = rows[first : first + len(table.stamps)].tolist()
+        own = rows[first : first + len(table.stamps)]
         first += len(table.stamps)
         for header, (places, values) in table.columns.items():
-            result.columns[f"{topic}/{header}"] = ([own[k] for k in places], values)
+            result.columns[f"{topic}/{header}"] = (array("q", own[np.array(places)].tobytes()), values)
     return result
 
 
@@ -101,6 +102,7 @@ def mcap_tables(data: bytes, place: str) -> dict[str, TopicTable]:
     channels: dict[int, Any] = {}
     decoders: dict[int, Callable[[bytes], Any] | None] = {}
     factory, found = DecoderFactory(), dict[str, TopicTable]()
+    messages = used = 0
     try:
         for record in records(data, place):
             if isinstance(record, Schema) and len(record.data) <= MAX_SCHEMA:
@@ -112,7 +114,10 @@ def mcap_tables(data: bytes, place: str) -> dict[str, TopicTable]:
                 if channel.id not in decoders:
                     decoders[channel.id] = decoder_of(channel, schemas.get(channel.schema_id), factory)
                 if (decode := decoders[channel.id]) is not None:
-                    add_message(found.setdefault(channel.topic, TopicTable()), decode(record.data), record, place)
+                    table = found.setdefault(channel.topic, TopicTable())
+                    messages, used = messages + 1, used + add_message(table, decode(record.data), record, place)
+                    require("mcap_messages", messages, place, cure=FEWER)
+                    require("packed_numbers", used, place, cure=FEWER)
     except InputError:
         raise
     except (EndOfFile, RecordLengthLimitExceeded):  # of a recorder that was stopped
@@ -134,9 +139,12 @@ def records(data: bytes, place: str) -> Iterator[Any]:
         if not isinstance(record, Chunk):
             yield record
             continue
-        unpacked += max(record.uncompressed_size, len(record.data))
-        if unpacked > MAX_UNPACKED:
-            raise InputError(f"{place}: the messages unpack to more than {MAX_UNPACKED:,} bytes; cut it into several")
+        size = max(record.uncompressed_size, len(record.data))
+        unpacked += size
+        require("mcap_chunk", size, place, cure="record with smaller chunks")
+        require("unpacked_bytes", unpacked, place, cure=FEWER)
+        if unpacked > SMALL:
+            require("mcap_expansion", unpacked / len(data), place, cure="record it anew")
         yield from breakup_chunk(replace(record, compression="", data=unpack(record)))
 
 
@@ -168,8 +176,8 @@ def decoder_of(channel: Any, schema: Any, factory: Any) -> Callable[[bytes], Any
     return found
 
 
-def add_message(table: TopicTable, message: Any, record: Any, place: str) -> None:
-    """Add a message to the table of its topic."""
+def add_message(table: TopicTable, message: Any, record: Any, place: str) -> int:
+    """Add a message to the table of its topic; return how many numbers it has."""
     fields = dict(fields_of(message))
     stamp = stamp_of(fields.pop("header", None)) or record.log_time
     names = fields.get("name")
@@ -180,6 +188,7 @@ def add_message(table: TopicTable, message: Any, record: Any, place: str) -> Non
         numbers = dict(flat("", fields, 0))
     if numbers:
         table.add(stamp, numbers, place)
+    return len(numbers)
 
 
 def fields_of(message: Any) -> Mapping[str, Any]:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, quoted
-from ..formats.npz import MAX_FILE_BYTES, MAX_NUMBERS
+from ..file_limits import require
+from ..formats.npz import FEWER
 
-MAX_COLUMNS = 1_000
-MAX_UNPACKED = 1_000_000_000  # bytes of all columns
 MAX_DEPTH = 8  # of tables inside tables
 MAX_ENTRIES = 128  # of a list
 BATCH = 1_000  # rows of lists that are unpacked at a time
@@ -38,16 +37,13 @@ def parquet_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[s
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise InputError(f"{place}: Parquet files need pyarrow: pip install 'flexjoint[results]'") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise InputError(f"{place}: the file is larger than {MAX_FILE_BYTES:,} bytes; take fewer samples, or cut it")
+    require("packed_bytes", len(data), place, cure=FEWER)
     if data[-4:] != b"PAR1":
         raise InputError(f"{place}: not a Parquet file")
-    if int.from_bytes(data[-8:-4], "little") > 1000 * MAX_COLUMNS:  # the length of the metadata
-        raise InputError(f"{place}: there are too many columns; at most {MAX_COLUMNS:,} are read")
+    require("packed_columns", int.from_bytes(data[-8:-4], "little") / 1000, place)  # the length of the metadata
     try:
         file = ParquetFile(BufferReader(data), pre_buffer=False)
-        if file.metadata.num_columns > MAX_COLUMNS:
-            raise InputError(f"{place}: {file.metadata.num_columns} columns; at most {MAX_COLUMNS:,} are read")
+        require("packed_columns", file.metadata.num_columns, place)
         known: dict[str, tuple[str, ...]] = {}
         for names in leaves(file.schema_arrow):
             if known.setdefault(".".join(names), names) is not names:
@@ -80,13 +76,8 @@ def check_sizes(metadata: Any, count: int, place: str) -> None:
     """
     groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
     rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
-    if rows * count > MAX_NUMBERS:
-        raise InputError(
-            f"{place}: {rows:,} samples of {count} columns; {MAX_NUMBERS:,} numbers are read from a file: take fewer "
-            "samples, or cut it into several"
-        )
-    if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
-        raise InputError(f"{place}: the columns unpack to more than {MAX_UNPACKED:,} bytes; cut it into several")
+    require("packed_numbers", rows * count, f"{place}, {count} columns", cure=FEWER)
+    require("unpacked_bytes", sum(group.total_byte_size for group in groups), place, cure=FEWER)
 
 
 def column(file: Any, names: tuple[str, ...], place: str) -> np.ndarray:
@@ -104,8 +95,7 @@ def column(file: Any, names: tuple[str, ...], place: str) -> np.ndarray:
             array = array.field(name)
         found.append(numbers(array, place))
         size += found[-1].size
-        if size > MAX_NUMBERS:
-            raise InputError(f"{place} has more than {MAX_NUMBERS:,} numbers; take fewer samples, or cut the file")
+        require("packed_numbers", size, place, cure=FEWER)
     if len({x.shape[1:] for x in found}) > 1:
         raise InputError(f"{place} has lists of different lengths; they must have one number per joint")
     return np.concatenate(found) if found else np.empty(0)

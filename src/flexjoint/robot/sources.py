@@ -20,6 +20,7 @@ import numpy as np
 
 from ..checks import is_number
 from ..errors import MOST_QUOTED, RobotError, listed, quoted, shown
+from ..file_limits import require
 from .parts import Joint, Link
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 Trust = Literal["placeholder", "chosen", "estimated", "data_sheet", "identified"]
 TRUSTS: tuple[Trust, ...] = get_args(Trust)  # the worst first
 NEEDS_ORIGIN = ("estimated", "data_sheet", "identified")  # claims that somebody else must be able to check
-MOST_PATTERNS = 100  # with *, ? or [...], of a robot: each is compared with every path
 MOST_TEXT = 2_000  # characters of an origin or a note
 
 
@@ -186,8 +186,7 @@ def check_sources(robot: Robot) -> None:
     paths = [number.path for number in numbers(robot)]
     below = by_prefix(paths)
     patterns = [x for source in robot.sources for x in source.of if x not in below]
-    if len(patterns) > MOST_PATTERNS:
-        raise RobotError(f"{robot.name}: {len(patterns)} patterns in sources; at most {MOST_PATTERNS} are allowed")
+    require("source_patterns", len(patterns), robot.name, RobotError)
     for pattern in patterns:
         if not matching(pattern, paths, below):
             raise RobotError(

@@ -12,6 +12,7 @@ import numpy as np
 from ..checks import ROUNDING, check_finite, check_number
 from ..drives import ElasticDrive, VariableStiffnessDrive
 from ..errors import MOST_QUOTED, RobotError, listed, shown
+from ..file_limits import require
 from ..lazy import is_symbolic
 from .drive_checks import check_drive, check_limits, check_parallel_spring, check_rotors, check_smoothness
 from .friction_checks import check_friction
@@ -40,6 +41,8 @@ def validate(robot: Robot) -> None:
         known = listed(link.name for link in robot.links)
         raise RobotError(f"{robot.name}: the tool link {shown(robot.tool)} does not exist; the links are: {known}")
     check_finite("gravity", robot.name, robot.gravity)
+    two_motors = sum(isinstance(link.joint.drive, VariableStiffnessDrive) for link in robot.links)
+    require("variable_stiffness", two_motors, robot.name, RobotError)
     for link in robot.links:
         refuse_symbols(link, link.name)
         check_joint(link.joint)

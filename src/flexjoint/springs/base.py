@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import number
 from ..errors import NOT_NUMBERS, RobotError, shown
+from ..file_limits import require
 from ..numerics import evaluate, unsupported
 from ..registry import Registry
 from ..spatial import ca, is_symbolic
@@ -38,7 +39,6 @@ from ..types import Expression, FloatArray
 
 SPRINGS: Registry[type[Spring]] = Registry("spring law")  # by `kind` in robot files
 TRIAL_DEFLECTIONS = np.geomspace(1e-6, 1.0, 25)  # rad or m: where a law of unknown form is checked, on both sides
-MAX_POINTS = 500  # of a law through points: its kernel has one branch per piece
 INVERSE_TOLERANCE = 1e-6  # relative; a wrong formula errs by more, an inaccurate one by less
 
 
@@ -230,11 +230,7 @@ def set_points(spring: Spring, *fields: str) -> None:
     for field in fields:
         value = getattr(spring, field)
         count = value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, list | tuple) else 0
-        if count > MAX_POINTS:
-            raise RobotError(
-                f"{spring.name}: {field} has {count} numbers; give at most {MAX_POINTS}, or smooth them with "
-                "TabulatedSpring.fit"
-            )
+        require("spring_points", count, f"{spring.name}: {field}", RobotError, "smooth them with TabulatedSpring.fit")
         try:
             array = np.array(value, dtype=float)
         except NOT_NUMBERS:

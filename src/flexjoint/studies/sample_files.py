@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import file_limits
 from ..errors import InputError, quoted
-from ..formats.csv_tables import MAX_TABLE_BYTES
 from ..formats.toml import path_text
 from ..results.files import require
 from .reading import read
@@ -42,8 +42,7 @@ def read_samples(path: str | os.PathLike[str]) -> SampleColumns:
         raise InputError(f"{quoted(file)}: there is no such file; give a table of samples, {', '.join(SUFFIXES)}")
     if suffix not in SUFFIXES:
         raise InputError(f"{quoted(file)}: a table of samples ends in {', '.join(SUFFIXES)}")
-    if file.stat().st_size > MAX_TABLE_BYTES:
-        raise InputError(f"{quoted(file)}: the file is larger than {MAX_TABLE_BYTES:,} bytes")
+    file_limits.require("table_bytes", file.stat().st_size, quoted(file))
     try:
         return SampleColumns.of(READERS[suffix](file))
     except InputError as error:

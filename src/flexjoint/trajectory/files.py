@@ -30,6 +30,7 @@ from ..checks import positive
 from ..dynamics.inverse import needed_order
 from ..dynamics.moving_base import POSE
 from ..errors import InputError, quoted
+from ..file_limits import one_file, spend
 from ..formats.toml import Table, parse_inline, parse_table, path_text, read_bytes
 from ..robot import Joint, Robot, a_robot
 from .base import Trajectory, require_smoothness
@@ -135,6 +136,12 @@ def load_base(source: str | os.PathLike[str], robot: Robot) -> Trajectory:
 
 def read(source: str | os.PathLike[str], joints: MovedJoints, what: str) -> Trajectory:
     """A trajectory for given joints; `what` names it in messages."""
+    with one_file():
+        return read_file(source, joints, what)
+
+
+def read_file(source: str | os.PathLike[str], joints: MovedJoints, what: str) -> Trajectory:
+    """The trajectory in a file or a text, without new limits of its work."""
     text = path_text(source, f"{what} file (.toml, .csv or .npz)", InputError)
     if isinstance(source, str) and text.lstrip().startswith("{"):
         return read_table(parse_inline(text, what, InputError), joints, Path())
@@ -151,10 +158,14 @@ def read(source: str | os.PathLike[str], joints: MovedJoints, what: str) -> Traj
 
 def read_table(table: Table, joints: MovedJoints, folder: Path) -> Trajectory:
     """The trajectory in a table {kind = ..., ...}; paths in it are relative to the folder."""
+    spend("motions", 1, table.place)
+    spend("nested_motions", 1, table.place)
     kind = KINDS[table.choice("kind", sorted(KINDS))]
     table.allow(kind.all_keys(degrees=not joints.stiffnesses))
     motion = MotionTable(table.data, table.place, table.error, joints=joints, folder=folder)
-    return checked(lambda: kind.read(motion), joints, table.place, str(table.data.get("file", "")))
+    found = checked(lambda: kind.read(motion), joints, table.place, str(table.data.get("file", "")))
+    spend("nested_motions", -1, table.place)
+    return found
 
 
 def checked(make: Callable[[], Trajectory], joints: MovedJoints, place: str, file: str) -> Trajectory:

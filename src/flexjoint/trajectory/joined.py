@@ -8,13 +8,13 @@ from itertools import pairwise
 import numpy as np
 
 from ..errors import InputError
+from ..file_limits import spend
 from ..types import FloatArray
 from .base import Composed, Trajectory, a_trajectory, empty_stack, set_fields
 from .kinds import KINDS, MotionTable, kind
 
 MATCH = 1e-9  # relative to the largest value: a derivative that jumps by less counts as continuous
 MAX_MATCH = 20  # largest order of derivatives that are compared
-MAX_PIECES = 100  # in a file
 TRIAL_TIMES = np.linspace(0.0, 1.0, 65)  # relative to the duration: where the largest values are looked for
 
 
@@ -92,8 +92,7 @@ def continuity(a: Trajectory, b: Trajectory, i: int) -> int:
 def read(table: MotionTable) -> Trajectory:
     """The pieces in a table of a file, each with a kind of its own."""
     tables = table.tables("pieces")
-    if len(tables) > MAX_PIECES:
-        raise table.wrong("pieces", f"at most {MAX_PIECES} pieces")
+    spend("motions", len(tables), table.place)
     pieces = []
     for k, data in enumerate(tables, start=1):
         piece = replace(table, data=data, place=f"{table.place}: piece {k}")

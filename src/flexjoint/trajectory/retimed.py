@@ -14,8 +14,6 @@ from ..types import FloatArray
 from .base import Composed, Trajectory, a_trajectory, set_fields
 from .kinds import MotionTable, kind
 
-DEEPEST = 8  # trajectories in one another in a file
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Retimed(Composed):
@@ -70,8 +68,6 @@ def read(table: MotionTable) -> Trajectory:
     """The trajectory and the time law in the tables of a table."""
     from .files import read_table
 
-    if table.joints.depth >= DEEPEST:
-        raise InputError(f"{table.place}: trajectories are nested more than {DEEPEST} times")
     path = replace(table.joints, depth=table.joints.depth + 1)
     law = replace(path, joints=[Joint("time", "prismatic")])  # type: ignore[arg-type]
     parts = (("path", path), ("law", law))

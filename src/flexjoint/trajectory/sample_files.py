@@ -14,14 +14,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..errors import InputError, listed, quoted
+from ..file_limits import spend
 from ..formats.columns import SECONDS, TIME_NAMES, parts, scaled, unnamed_order, warn_of_milliseconds
-from ..formats.csv_tables import MAX_TABLE_BYTES, read_csv
+from ..formats.csv_tables import read_csv
 from ..formats.npz import npz_arrays
 from ..formats.toml import path_text, read_bytes
 from ..robot import Joint
 from ..types import FloatArray
-
-MAX_MOTION_NUMBERS = 5_000_000  # a spline through so many takes seconds and 0.6 GB
 
 
 class Joints(Protocol):
@@ -61,11 +60,7 @@ def read_samples(path: str | os.PathLike[str], robot: Joints) -> SampledColumns:
     """
     place = path_text(path, "file of samples (.csv or .npz)", InputError)
     names, table = (npz_columns if place.lower().endswith(".npz") else csv_columns)(place, robot.n)
-    if table.size > MAX_MOTION_NUMBERS:
-        raise InputError(
-            f"{place}: {len(table):,} samples; a motion of {robot.n} joints is made of at most "
-            f"{MAX_MOTION_NUMBERS // (robot.n + 1):,}: take every second one, or cut it into several"
-        )
+    spend("motion_numbers", table.size, place, "take every second sample, or cut it into several")
     bad = np.argwhere(~np.isfinite(table))
     if len(bad):
         i, j = bad[0].tolist()
@@ -100,15 +95,13 @@ def csv_columns(place: str, n: int) -> tuple[list[str], FloatArray]:
             raise InputError(f"{place}: {width} columns; there must be {wanted}")
         return range(width)
 
-    header, table = read_csv(place, "file of samples (.csv or .npz)", choose, most=MAX_TABLE_BYTES)
+    header, table = read_csv(place, "file of samples (.csv or .npz)", choose)
     return header or ["t", *(f"q{j + 1}" for j in range(n))], table
 
 
 def npz_columns(place: str, n: int) -> tuple[list[str], FloatArray]:
     """Names and columns of an NPZ file."""
-    data = read_bytes(place, "file of samples (.csv or .npz)", InputError, MAX_TABLE_BYTES)
-    if len(data) > MAX_TABLE_BYTES:
-        raise InputError(f"{place}: the file is larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
+    data = read_bytes(place, "file of samples (.csv or .npz)", InputError, "table_bytes")
     return parse_npz(data, place, n)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ..checks import duration as checked_duration, whole
 from ..dynamics.held_modes import VibrationMode, held_modes
 from ..errors import InputError, shown
+from ..file_limits import spend
 from ..robot import Robot, a_robot
 from ..types import FloatArray
 from .base import Composed, Trajectory, a_trajectory, empty_stack, set_fields
@@ -161,7 +162,16 @@ def read(table: MotionTable) -> Trajectory:
     from .files import read_table
 
     table.only_one("modes", "frequency")
+    before = spend("motions", 0, table.place)
     motion = read_table(table.table("motion"), table.joints, table.folder)
+    shaped = shaped_in(table, motion)
+    inside = spend("motions", 0, table.place) - before
+    spend("motions", (len(shaped.shaper.delays) - 1) * inside, table.place, "shape fewer modes")
+    return shaped
+
+
+def shaped_in(table: MotionTable, motion: Trajectory) -> Shaped:
+    """A motion shaped as a table says."""
     shaper = table.choice("shaper", SHAPERS, "zv")
     modes: ModeChoice = table.data.get("modes", MODES)
     if "frequency" in table.data:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import duration as checked_duration, finite, frozen, positive
 from ..errors import InputError, shown
+from ..file_limits import spend
 from ..numerics import atan2, power, sin_cos
 from ..types import FloatArray
 from .base import Trajectory, set_fields
@@ -132,6 +133,7 @@ def read(table: MotionTable) -> Trajectory:
         if x.ndim and x.shape[-1] not in (1, table.joints.n):
             raise table.wrong(table.written(key), f"a number, {table.joints.n} numbers, or rows of them, one per term")
     offset, duration = table.per_joint("offset", 0.0), table.optional_number("duration")
+    spend("harmonics", table.joints.n * max(len(np.atleast_2d(x)) for x in (amplitude, frequency, phase)), table.place)
     return Sinusoid(amplitude, frequency, phase, offset, duration)  # type: ignore[arg-type]
 
 
@@ -139,4 +141,5 @@ def read(table: MotionTable) -> Trajectory:
 def read_fourier(table: MotionTable) -> Trajectory:
     """The Fourier series in a table of a file."""
     cosine, sine, offset = table.rows("cosine"), table.rows("sine"), table.per_joint("offset", 0.0)
+    spend("harmonics", cosine.size, table.place)
     return Sinusoid.fourier(table.number("frequency"), cosine, sine, offset, table.optional_number("duration"))

@@ -71,10 +71,11 @@ class TimeLaw(Trajectory):
         unit = float(breaks[-1])
         knots = np.concatenate([np.zeros(degree), breaks / unit, np.ones(degree)])
         # t is the spline whose derivative has these coefficients: each adds slope · (width of its support)/(degree + 1)
-        rises = unit * slopes * (knots[degree + 1 :] - knots[: -degree - 1]) / (degree + 1)
-        heights = np.concatenate([[0.0], np.cumsum(rises)])[:, None]
-        inverse = curve(BSpline(np.concatenate([[0.0], knots, [1.0]]), heights, degree + 1), unit)
+        with np.errstate(over="ignore"):
+            rises = unit * slopes * (knots[degree + 1 :] - knots[: -degree - 1]) / (degree + 1)
+            heights = np.concatenate([[0.0], np.cumsum(rises)])[:, None]
         duration = seconds("TimeLaw", "the duration", float(heights[-1, 0]))
+        inverse = curve(BSpline(np.concatenate([[0.0], knots, [1.0]]), heights, degree + 1), unit)
         set_fields(self, breaks=breaks, slopes=slopes, degree=degree, n=1, smoothness=degree, duration=duration)
         set_fields(self, inverse=inverse, times=frozen(inverse.derivatives(breaks, 0)[0, :, 0]))
 

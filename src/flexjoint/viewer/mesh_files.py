@@ -19,12 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError, quoted
+from ..file_limits import require
+from ..formats.toml import read_bytes
 from ..types import FloatArray
 
 FORMATS = (".stl", ".obj", ".dae")
-MAX_BYTES = 30_000_000  # per file
-MAX_FACES = 300_000  # per file
-MAX_INSTANCES = 2_000  # of geometries in a DAE file
 UNIT = re.compile(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']{1,40})[\"']")
 REFUSED = (b"<!DOCTYPE", b"<!ENTITY", b"instance_node")  # of a DAE file: these can grow without end
 
@@ -57,20 +56,13 @@ def read_mesh(path: str) -> list[Mesh]:
         raise InputError(f"{place}: meshes are read from {', '.join(FORMATS)}; convert it")
     if suffix == ".dae" and find_spec("collada") is None:
         raise InputError(f"{place}: DAE files need pycollada: pip install 'flexjoint[view]'")
-    try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"{place}: {error.strerror}") from None
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{place}: the file is larger than {MAX_BYTES:,} bytes; take a coarser mesh")
+    data = read_bytes(path, "mesh", InputError, "mesh_bytes", "take a coarser mesh")
     scale = checked_collada(data, place) if suffix == ".dae" else 1.0
     parts = parsed(data, suffix[1:], place)
     count = sum(len(mesh.faces) for mesh in parts)
     if not count:
         raise InputError(f"{place}: there are no triangles in this file")
-    if count > MAX_FACES:
-        raise InputError(f"{place}: {count:,} triangles; at most {MAX_FACES:,} are drawn: take a coarser mesh")
+    require("mesh_faces", count, place, cure="take a coarser mesh")
     if not all(np.all(np.isfinite(mesh.vertices)) for mesh in parts):
         raise InputError(f"{place}: a vertex is not finite")
     return joined([mesh._replace(vertices=scale * mesh.vertices) for mesh in parts])
@@ -83,8 +75,7 @@ def checked_collada(data: bytes, place: str) -> float:
     for word in REFUSED:
         if word in data:
             raise InputError(f"{place}: {word.decode()} is not read; export the mesh without it")
-    if data.count(b"<instance_geometry") > MAX_INSTANCES:
-        raise InputError(f"{place}: more than {MAX_INSTANCES:,} copies of geometry; export the mesh as one body")
+    require("mesh_instances", data.count(b"<instance_geometry"), place, cure="export the mesh as one body")
     found = UNIT.search(data)
     try:
         unit = float(found[1]) if found else 1.0

@@ -14,7 +14,7 @@ from ..detection import detect
 from ..dynamics.moving_base import POSE
 from ..errors import InputError, quoted
 from ..formats.columns import parts
-from ..formats.csv_tables import MAX_TABLE_BYTES, read_csv
+from ..formats.csv_tables import read_csv
 from ..formats.npz import npz_arrays
 from ..formats.toml import path_text
 from ..logs import Log, read_log
@@ -145,5 +145,5 @@ def extra_arrays(place: str) -> dict[str, FloatArray]:
         kept.extend(parts(name)[0] for name in wanted)
         return [k for k, name in enumerate(header or []) if name in wanted]
 
-    table = read_csv(place, f"log {quoted(place)}", columns, lost=True, most=MAX_TABLE_BYTES).numbers
+    table = read_csv(place, f"log {quoted(place)}", columns, lost=True).numbers
     return dict(zip(kept, table.T))

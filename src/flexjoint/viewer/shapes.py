@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError, quoted
+from ..file_limits import most
 from ..formats import Geometry
 from ..robot import BASE, Joint, Robot
 from ..spatial import rotation_onto
@@ -19,7 +20,6 @@ from .mesh_files import Mesh, read_mesh
 LINK, HUB, RAIL = (96, 146, 186), (70, 78, 88), (150, 156, 164)  # colours of bodies without one
 CHOICES = ("visual", "collision", "capsules")
 SIDES = 20  # of round bodies
-MAX_FACES = 1_500_000  # of a robot
 
 
 class Body(NamedTuple):
@@ -62,13 +62,13 @@ def robot_bodies(robot: Robot, geometry: Mapping[str, Sequence[Geometry]], choic
     size, radius = proportions(robot)
     drawn, missing = [], []
     described = {} if choice == "capsules" else geometry
-    budget = MAX_FACES
+    budget = most("robot_faces")
     files: dict[str, list[Mesh]] = {}
     for i, name in enumerate([BASE, *(link.name for link in robot.links)], -1):
         bodies, trouble = described_bodies(described.get(name, ()), choice, files)
         count = sum(len(mesh.faces) for mesh in bodies)
         if count > budget:
-            bodies, trouble = [], [f"link '{quoted(name)}': more than {MAX_FACES:,} triangles in all"]
+            bodies, trouble = [], [f"link '{quoted(name)}': more than {most('robot_faces'):,} triangles in all"]
         budget -= sum(len(mesh.faces) for mesh in bodies)
         missing += [f"{x}; drawn as a capsule" for x in trouble]
         if not bodies and (trouble or not described or (i >= 0 and robot.links[i].mass)):

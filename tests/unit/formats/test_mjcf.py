@@ -10,7 +10,6 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.formats import file_report, parse_mjcf, read_mjcf
-from flexjoint.formats.mjcf import source
 
 pytest.importorskip("mujoco")
 
@@ -253,8 +252,8 @@ def test_missing_meshes_of_inertias_are_named():
         (mjcf('<joint nme="j"/>'), "line 5: MuJoCo: Schema violation: unrecognized attribute: 'nme'"),
         (mjcf(rest='<actuator><motor joint="x"/></actuator>'), "line 8: MuJoCo: unknown transmission target 'x'"),
         (mjcf(rest='<include file="none.xml"/>'), "line 8: the file 'none.xml' to include does not exist"),
-        (mjcf(world='<replicate count="100000"><body/></replicate>'), "there are 100001 bodies; at most 1000"),
-        (mjcf(rest='<asset><mesh builtin="supersphere" params="3000 1 1"/></asset>'), "has a number beyond 100, for"),
+        (mjcf(world='<replicate count="100000"><body/></replicate>'), "100,001 links, joints or bodies"),
+        (mjcf(rest='<asset><mesh builtin="supersphere" params="3000 1 1"/></asset>'), "3,000 vertices along an edge"),
         (b'<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>', "declares a document type"),
         (b"<mujoco><worldbody>", "line 1: not well-formed XML"),
         (b"<mujoco/>", "one link and no joint: nothing moves"),
@@ -280,16 +279,17 @@ def test_constraints_of_locked_joints_have_no_effect():
 
 def test_limits_of_size(monkeypatch, tmp_path):
     deep = b"<mujoco>" + b"<body>" * 300 + b"</body>" * 300 + b"</mujoco>"
-    with pytest.raises(fj.RobotError, match="nested more than 200 deep"):
+    with pytest.raises(fj.RobotError, match="201 levels of elements in an MJCF"):
         parse_mjcf(deep, "m")
     (tmp_path / "a.xml").write_text('<mujoco><include file="a.xml"/></mujoco>')
     with pytest.raises(fj.RobotError, match=r"'a\.xml' is included twice"):
         read_mjcf(tmp_path / "a.xml")
-    monkeypatch.setattr(source, "MAX_BYTES", 300)
+    monkeypatch.setenv("FLEXJOINT_LIMITS", "xml_bytes=330")
     (tmp_path / "b.xml").write_text("<x>" + " " * 300 + "</x>")
     (tmp_path / "c.xml").write_text('<mujoco><include file="b.xml"/></mujoco>')
-    with pytest.raises(fj.RobotError, match="larger than 300 bytes together"):
+    with pytest.raises(fj.RobotError, match="at most 330"):
         read_mjcf(tmp_path / "c.xml")
+    monkeypatch.undo()
     with pytest.raises(fj.InputError, match="packages is an option of URDF files"):
         fj.load(FILES / "geoms.xml", packages={})
     with pytest.raises(fj.InputError, match="coulomb_velocity is 0"):

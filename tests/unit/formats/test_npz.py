@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.formats.npz import MAX_FILE_BYTES, npz_arrays
+from flexjoint.formats.npz import npz_arrays
 
 ZEROS = b"\0" * 400
 PLAIN = "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }"
@@ -58,7 +58,7 @@ def test_what_numpy_writes_is_read():
         (array(PLAIN % "(50,)" + " " * 60000), "header of 60,058 bytes"),
         (array(PLAIN % "(-50,)"), "no array of real numbers"),
         (array(PLAIN % "(0, 100000000000000000000)"), "cannot be unpacked"),
-        (array(PLAIN % "(1000000000000,)"), "has 1,000,000,000,000 numbers"),
+        (array(PLAIN % "(1000000000000,)"), "1,000,000,000,000 numbers read"),
         (array(PLAIN % str((1,) * 40)), "one or two dimensions"),
         (array(PLAIN % "(51,)"), "ends after 400 of 408 bytes"),
         (array((PLAIN % "(50,)").replace("<f8", "|O")), "no array of real numbers: its header is .*O"),
@@ -81,7 +81,7 @@ def test_arrays_that_unpack_to_gigabytes():
     data = archive(zipfile.ZIP_DEFLATED, q=array(PLAIN % str(shape), body))
     assert len(data) < 20_000
     tracemalloc.start()
-    with pytest.raises(fj.InputError, match=r"'q' has 60,000,000 numbers.*25,000,000 are read"):
+    with pytest.raises(fj.InputError, match=r"'q' of shape \(60000000, 1\): 60,000,000 numbers.*at most 25,000,000"):
         npz_arrays(data, "x", everything)
     assert tracemalloc.get_traced_memory()[1] < 5_000_000
     tracemalloc.stop()
@@ -92,13 +92,13 @@ def test_arrays_that_unpack_to_gigabytes():
 
 def test_files_of_too_many_arrays():
     data = archive(**{f"{k:06d}": b"" for k in range(20_000)})
-    with pytest.raises(fj.InputError, match="too many arrays"):
+    with pytest.raises(fj.InputError, match=r"arrays in an NPZ file.*; at most 1,000"):
         npz_arrays(data, "x", everything)
 
 
 def test_files_too_large_and_broken_ones():
-    with pytest.raises(fj.InputError, match="larger than 250,000,000 bytes"):
-        npz_arrays(bytes(MAX_FILE_BYTES + 1), "x", everything)
+    with pytest.raises(fj.InputError, match="250,000,001 bytes in an NPZ"):
+        npz_arrays(bytes(250_000_001), "x", everything)
     good = archive(zipfile.ZIP_DEFLATED, q=array(PLAIN % "(50,)"))
     for cut in range(0, len(good), 7):
         with pytest.raises(fj.InputError, match=r"^x"):

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.formats import npz as npz_module
-from flexjoint.trajectory import sample_files
 from flexjoint.trajectory.kinds import KINDS as KINDS_OF_FILES, kind as kind_of_files
 from support.warned import said
 
@@ -123,7 +121,7 @@ PIECE = '{kind = "rest_to_rest", goal = 1, duration = 1}'
         ("[{kind = 'joined', pieces = []}]", "piece 1: .*kind"),
         (f"[{PIECE}, {{kind = 'sinusoid'}}]", "piece 2: the key 'amplitude' is missing"),
         (f"[{PIECE}, {PIECE}]", "let each start where the previous one ends"),
-        (f"[{', '.join([PIECE] * 101)}]", "at most 100 pieces"),
+        (f"[{', '.join([PIECE] * 2000)}]", "pieces: 2,000 links, .*; at most 1,000 "),
     ],
 )
 def test_wrong_pieces(pieces, message):
@@ -417,14 +415,13 @@ def test_wrong_npz_is_refused(data, message, write):
 
 
 def test_files_without_end_are_refused(write, monkeypatch):
-    monkeypatch.setattr(sample_files, "MAX_TABLE_BYTES", 1000)
-    with pytest.raises(fj.InputError, match=r"record.csv: the file is larger than 1,000 bytes"):
+    monkeypatch.setenv("FLEXJOINT_LIMITS", "table_bytes=1000, packed_numbers=20000")
+    with pytest.raises(fj.InputError, match=r"record.csv: .* bytes in a table or log; at most 1,000"):
         fj.trajectory.load_trajectory(write(csv(ROWS), "record.csv"), ROBOT)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, t=np.zeros(10000), q=np.zeros((10000, 3)))
     assert len(buffer.getvalue()) < 1000
-    monkeypatch.setattr(npz_module, "MAX_NUMBERS", 20000)
-    with pytest.raises(fj.InputError, match=r"record.npz: 'q' has 30,000 numbers, .* 20,000 are read"):
+    with pytest.raises(fj.InputError, match=r"record.npz: 'q' of shape \(10000, 3\): 40,000 numbers .* at most 20,000"):
         fj.trajectory.load_trajectory(write(buffer.getvalue(), "record.npz"), ROBOT)
 
 

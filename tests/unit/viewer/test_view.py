@@ -199,9 +199,9 @@ def test_large_meshes_are_refused(tmp_path, monkeypatch):
         faces[k, 12:48] = np.frombuffer(struct.pack("<9f", 0, 0, k, 1, 0, k, 0, 1, k), dtype=np.uint8)
     (tmp_path / "x.stl").write_bytes(struct.pack("<80sI", b"", 4) + faces.tobytes())
     assert len(read_mesh(str(tmp_path / "x.stl"))[0].faces) == 4
-    for limit, value in (("MAX_FACES", 3), ("MAX_BYTES", 100)):
-        monkeypatch.setattr(f"flexjoint.viewer.mesh_files.{limit}", value)
-        with pytest.raises(fj.InputError, match="coarser"):
+    for limit, value in (("mesh_faces", 3), ("mesh_bytes", 100)):
+        monkeypatch.setenv("FLEXJOINT_LIMITS", f"{limit}={value}")
+        with pytest.raises(fj.InputError, match=f"coarser.*{limit}="):
             read_mesh(str(tmp_path / "x.stl"))
         monkeypatch.undo()
 

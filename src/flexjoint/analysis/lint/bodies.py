@@ -34,8 +34,12 @@ def body_findings(robot: Robot) -> Iterator[Finding]:
                 f"{heavy.mass / light.mass:.1g} times as much",
                 "check that both are in kg, or leave the light one without mass",
             )
-    for link in robot.links:
-        if link.joint.moves and not subtree_mass(robot, link):
+    carried = [bool(link.mass) for link in robot.links]  # whether a link or one that it carries has a mass
+    for i, parent in reversed([*enumerate(robot.parents)]):
+        if parent >= 0:
+            carried[parent] |= carried[i]
+    for link, massive_subtree in zip(robot.links, carried):
+        if link.joint.moves and not massive_subtree:
             yield Finding(
                 "warning",
                 "bodies",
@@ -89,9 +93,3 @@ def distance(point: FloatArray, end: FloatArray) -> float:
     length = float(end @ end)
     along = min(max(float(point @ end) / length, 0.0), 1.0) if length else 0.0
     return float(np.linalg.norm(point - along * end))
-
-
-def subtree_mass(robot: Robot, link: Link) -> float:
-    """Mass of a link and of all links that it carries."""
-    index = robot.link_index(link.name)
-    return sum(x.mass for i, x in enumerate(robot.links) if index in robot.path(i))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...dynamics import inverse_dynamics
 from ...errors import listed
+from ...file_limits import skipped
 from ...findings import Finding
 from ...robot import Robot, symbols
 from ...robot.parameters import select
@@ -15,14 +16,14 @@ from ...spatial import ca
 
 SAMPLES = 4
 NEGLIGIBLE = 1e-12  # of the greatest derivative with respect to a parameter of the same kind
-MOST_JOINTS = 30  # of a robot whose derivatives are taken; the time grows with the square of their number
 SHOWN = 10
 
 
 def effect_findings(robot: Robot) -> Iterator[Finding]:
     """Masses, centres of mass and inertias that enter no torque at random motions of the robot with rigid joints."""
-    idle = idle_parameters(robot) if 0 < robot.n <= MOST_JOINTS else []
-    if idle:
+    if reason := skipped("checked_joints", robot.n):
+        yield Finding("note", "effects", "", reason)
+    elif idle := idle_parameters(robot) if robot.n else []:
         yield Finding(
             "note",
             "effects",

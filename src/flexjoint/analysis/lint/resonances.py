@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...errors import FlexjointError
+from ...file_limits import skipped
 from ...findings import Finding
 from ...robot import Robot
 from ...tables import interval
@@ -21,6 +22,9 @@ CONFIGURATIONS = 50
 def resonance_findings(robot: Robot, rate: float | None) -> Iterator[Finding]:
     """The range of the natural frequencies over the workspace, and whether a control rate is too low for them."""
     if not any(robot.elastic):
+        return
+    if reason := skipped("checked_joints", robot.n):
+        yield Finding("note", "resonances", "", reason)
         return
     try:
         found = joint_eigenfrequencies(robot, workspace(robot)) / (2 * math.pi)

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import RobotError, quoted
+from ...file_limits import require
 from ..report import Note
 from ..urdf.packages import existing
 from ..xml import Element
-from .source import MAX_BODIES, Source, described, missing_files, translated
+from .source import Source, described, missing_files, translated
 
 LARGEST = 1e100  # products of larger numbers overflow
 KINDS = {
@@ -75,8 +76,7 @@ def compiled(source: Source, note: Note) -> Compiled:
             raise RobotError(translated(source, str(error))) from None
     for x in caught:
         note(source.top, "<mujoco>", f"MuJoCo warns: {quoted(x.message)}", "suspicious")
-    if model.nbody > MAX_BODIES or model.njnt > MAX_BODIES:
-        raise RobotError(f"{source.place}: there are {model.nbody} bodies; at most {MAX_BODIES} are read")
+    require("links", max(model.nbody, model.njnt), source.place, RobotError)
     elements = {kind: elements_of(spec, kind, source) for kind in KINDS}
     check_numbers(model, elements, source)
     names = {"body": body_names(model), "joint": joint_names(model)}

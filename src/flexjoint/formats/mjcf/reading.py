@@ -35,14 +35,14 @@ from ..tree.choice import Locked, Tree, chosen_tree, followers_locked, locked_va
 from ..tree.records import Geometry, JointData, LinkData
 from ..urdf.packages import Packages
 from ..urdf.reading import load_urdf
-from ..xml import MAX_BYTES, parse_xml
+from ..xml import parse_xml
 from .actuation import Disabled, actuated, disabled, note_actuators, note_tendons
 from .bodies import links_and_joints, rotation, world_rotation
 from .compiled import Compiled, compiled
 from .constraints import check_constraints, with_followers
 from .geometry import geometry_of
 from .report import note_unused
-from .source import MAX_DEPTH, WHAT, read_source
+from .source import WHAT, read_source
 
 WORLD = "world"  # MuJoCo's name of what does not move
 
@@ -102,7 +102,7 @@ def read_mjcf(
         Robot('pendulum', R, 1 rigid, 1 link, tool 'arm')
     """
     place = path_text(path, WHAT)
-    data = read_bytes(place, WHAT, most=MAX_BYTES)
+    data = read_bytes(place, WHAT, limit="xml_bytes")
     return parse_mjcf(*(data, place), locked=locked, root=root, tip=tip, tool=tool, coulomb_velocity=coulomb_velocity)
 
 
@@ -118,7 +118,7 @@ def load_mjcf(
     packages: Packages = None,
 ) -> Robot:
     """The robot in an MJCF file, or in a URDF that is named .xml; warns once if entries are not used."""
-    if parse_xml(read_bytes(path, WHAT, most=MAX_BYTES), quoted(path), "MJCF", MAX_DEPTH).tag == "robot":
+    if parse_xml(read_bytes(path, WHAT, limit="xml_bytes"), quoted(path), "MJCF").tag == "robot":
         return load_urdf(path, locked=locked, root=root, tip=tip, tool=tool, packages=packages)
     if packages is not None:
         raise InputError(f"{quoted(path)}: packages is an option of URDF files; leave it out")

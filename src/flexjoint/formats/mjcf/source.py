@@ -16,15 +16,12 @@ from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from ...errors import RobotError, listed, quoted
+from ...file_limits import require
 from ..toml import read_bytes
 from ..urdf.packages import existing
-from ..xml import INFINITE, MAX_BYTES, MAX_ELEMENTS, NAN, Element, parse_xml
+from ..xml import INFINITE, NAN, Element, parse_xml
 
 WHAT = "robot file (.xml)"
-MAX_DEPTH = 200  # bodies are nested; MuJoCo's own limit is 500
-MAX_BODIES = 1_000  # and joints, as of a URDF
-MAX_FILES = 100
-MAX_PARAMETER = 100  # of a built-in mesh: a supersphere of resolution n has n² vertices
 INERT_SECTIONS = frozenset(("visual", "statistic", "size", "keyframe", "sensor", "custom", "contact", "extension"))
 INERT_ELEMENTS = frozenset(("texture", "material", "skin", "camera", "light", "plugin", "pair"))
 INERT_ATTRIBUTES = frozenset(("material", "user", "fuse"))
@@ -70,7 +67,7 @@ def read_source(data: bytes, path: str) -> Source:
             number is not finite.
     """
     place = quoted(path)
-    top = parse_xml(data, place, "MJCF", MAX_DEPTH)
+    top = parse_xml(data, place, "MJCF")
     if top.tag != "mujoco":
         kind = {"robot": "a URDF", "sdf": "SDF"}.get(top.tag.lower(), f"an XML file of <{quoted(top.tag)}>")
         raise RobotError(f"{place}: this is {kind}, not MJCF, whose root element is <mujoco>")
@@ -117,19 +114,17 @@ class Includes:
         real = os.path.realpath(path)
         if real in self.files:
             raise element.wrong(f"the file '{quoted(name)}' is included twice: remove one <include>")
-        if len(self.files) >= MAX_FILES:
-            raise element.wrong(f"more than {MAX_FILES} files are included")
+        require("mjcf_files", len(self.files), f"{element.file}, line {element.line}", RobotError)
         self.files.add(real)
         return path
 
     def parsed(self, element: Element, path: str) -> Element:
         """The root element of an included file."""
-        data = read_bytes(path, WHAT, most=MAX_BYTES)
+        data = read_bytes(path, WHAT, limit="xml_bytes")
         self.size += len(data)
-        if self.size > MAX_BYTES:
-            raise element.wrong(f"the file and those it includes are larger than {MAX_BYTES:,} bytes together")
+        require("xml_bytes", self.size, f"{element.file}, line {element.line}", RobotError)
         name = os.path.relpath(path, self.folder)
-        return parse_xml(data, quoted(name), "MJCF", MAX_DEPTH)
+        return parse_xml(data, quoted(name), "MJCF")
 
 
 def check_numbers(top: Element) -> None:
@@ -144,13 +139,11 @@ def check_size(top: Element, place: str) -> None:
     """Refuse what would become too many elements, bodies or vertices, before MuJoCo makes them."""
     for mesh in top.walk():
         sizes = mesh.attributes.get("params", "").split() if mesh.tag == "mesh" else []
-        if any(mesh.parsed(x, "params of <mesh>") > MAX_PARAMETER for x in sizes):
-            raise mesh.wrong(f"params of <mesh> has a number beyond {MAX_PARAMETER}, for which MuJoCo takes minutes")
+        largest = max((mesh.parsed(x, "params of <mesh>") for x in sizes), default=0.0)
+        require("mjcf_mesh", largest, f"{mesh.file}, line {mesh.line}, params of <mesh>", RobotError)
     elements, bodies = expanded_size(top)
-    if bodies > MAX_BODIES:
-        raise RobotError(f"{place}: there are {bodies} bodies; at most {MAX_BODIES} are read")
-    if elements > MAX_ELEMENTS:
-        raise RobotError(f"{place}: there are more than {MAX_ELEMENTS:,} elements, which no MJCF should have")
+    require("links", bodies, place, RobotError)
+    require("xml_elements", elements, place, RobotError)
 
 
 def expanded_size(element: Element) -> tuple[int, int]:
@@ -199,7 +192,7 @@ def attached_file(element: Element, folder: Path) -> str:
     path = existing(folder / name)
     if path is None:
         raise element.wrong(f"the file '{quoted(name)}' of <model> does not exist in '{quoted(folder)}'")
-    parse_xml(read_bytes(path, WHAT, most=MAX_BYTES), quoted(name), "MJCF", MAX_DEPTH)
+    parse_xml(read_bytes(path, WHAT, limit="xml_bytes"), quoted(name), "MJCF")
     return path
 
 

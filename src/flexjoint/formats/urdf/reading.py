@@ -21,6 +21,7 @@ import numpy as np
 
 from ...checks import is_number
 from ...errors import InputError, RobotError, quoted, shown, warn
+from ...file_limits import require
 from ...robot import Robot
 from ..loading import GEOMETRY, READERS, REPORTS
 from ..report import Finding, Note, notes, summary
@@ -36,7 +37,7 @@ from ..tree.assembly import (
 )
 from ..tree.choice import Locked, Tree, chosen_tree, followers_locked, locked_values
 from ..tree.records import Geometry, JointData, LinkData
-from ..xml import MAX_BYTES, Element, line_not_utf_8, mark_read, parse_xml
+from ..xml import Element, line_not_utf_8, mark_read, parse_xml
 from .elements import (
     NOT_MODELLED,
     ActuatorData,
@@ -53,7 +54,6 @@ from .report import unread
 
 WHAT = "robot file (.urdf)"
 GRAVITY = np.array([0.0, 0.0, -9.81])  # m/s²; URDF has none
-MAX_JOINTS = 1_000  # and links; a robot of 1000 joints loads in 0.7 s
 WORLD = "world"  # a link that Drake's files need not define
 
 
@@ -122,7 +122,7 @@ def read_urdf(
 
         data = expanded(place, WHAT, packages)
     else:
-        data = read_bytes(place, WHAT, most=MAX_BYTES)
+        data = read_bytes(place, WHAT, limit="xml_bytes")
     return parse_urdf(
         *(data, place),
         locked=locked,
@@ -217,8 +217,7 @@ def read_elements(
             raise x.wrong(f"<{x.tag}> '{name}', {NOT_MODELLED[x.tag]}, is not modelled: remove it to go on without it")
     found = {"link": top.all("link"), "joint": top.all("joint", "drake:joint")}
     for tag, elements in found.items():
-        if len(elements) > MAX_JOINTS:
-            raise RobotError(f"{place}: there are {len(elements)} {tag}s; at most {MAX_JOINTS} are read")
+        require("links", len(elements), place, RobotError)
         by_name: dict[str, Element] = {}
         for x in elements:
             if (name := x.name()) in by_name:

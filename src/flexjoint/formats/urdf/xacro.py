@@ -9,7 +9,6 @@ from typing import Any
 
 from ...errors import RobotError, quoted, warn
 from ..toml import read_bytes
-from ..xml import MAX_BYTES
 from .packages import Packages, package_folder
 
 ROS = ("ament_index_python", "rospkg", "package '")  # in messages about packages that were not found
@@ -30,7 +29,7 @@ def expanded(path: str, what: str, packages: Packages = None) -> bytes:
         FlexjointWarning: always: expanding executes code in the file.
     """
     place = quoted(path)
-    read_bytes(path, what, most=MAX_BYTES)  # refuses what is missing, a folder or too large, as for other files
+    read_bytes(path, what, limit="xml_bytes")  # refuses what is missing, a folder or too large, as for other files
     try:
         import xacro
     except ImportError:

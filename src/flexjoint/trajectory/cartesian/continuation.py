@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import InputError
+from ...file_limits import spend
 from ...kinematics import inverse_kinematics
 from ...kinematics.postures import OUT_OF_REACH
 from ...numerics import exp, product, solve, solve_each
@@ -103,6 +104,7 @@ class Follower:
 
     def step(self, last: Knot, s: float) -> Knot | None:
         """The next point; None if it is too far away."""
+        spend("path_points", 1, "CartesianMotion")
         predicted = last.q.copy()
         predicted[list(self.task.columns)] += (s - last.s) * self.slope(last)
         knot = self.corrected(s, predicted, last, self.aim(last, s))

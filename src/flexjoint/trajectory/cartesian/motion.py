@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ...checks import duration as checked_duration, finite
 from ...dynamics.inverse import needed_order
 from ...errors import InputError, listed, shown
+from ...file_limits import spend
 from ...kinematics import Pose, inverse_kinematics
 from ...robot import Robot, numeric
 from ...types import FloatArray
@@ -26,6 +27,7 @@ from .task import Task
 from .time_law import OWNER, SAMPLES, Timing
 
 POSTURES = 8  # starts that are tried where none is given
+POINTS = 50  # on a path: as long as following them takes what is done once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,6 +198,7 @@ def followed(
     """The joint positions along the path, from a start that is given or from several by inverse kinematics."""
     problem: InputError | None = None
     for q in starts(task, path) if start is None else [start]:
+        spend("path_points", POINTS, OWNER)
         try:
             joint_path = JointPath(task, path, q, posture)
             if limits:

@@ -11,6 +11,7 @@ All start at `start`, joint positions, or at `from`, a pose found by inverse kin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 
 from ...dynamics.recursion.kinematics import forward_kinematics
 from ...errors import InputError
+from ...file_limits import spend
 from ...formats.toml import Table
 from ...kinematics import Pose, read_pose
 from ...robot import Joint
@@ -194,7 +196,9 @@ def arc(table: Table, begin: Pose) -> Arc:
         )
     key = "angle_deg" if "angle_deg" in table.data else "angle"
     table.number(key)  # required
-    return Arc(begin, table.vector("centre"), table.vector("axis"), table.radians("angle", 0.0), turning=turning)
+    found = Arc(begin, table.vector("centre"), table.vector("axis"), table.radians("angle", 0.0), turning=turning)
+    spend("turns", math.ceil(abs(found.angle) / (2 * math.pi)), table.place, "make fewer turns")
+    return found
 
 
 def required(table: Table, key: str, expected: str) -> Table:
