@@ -153,6 +153,44 @@ def mujoco_arm() -> None:
         check(what, f"{100 * share:.1f} %, {worst:.1f}", share > 0.9 and worst < 5)
 
 
+def elastic_actuators(duration: float = 15.0) -> None:
+    """Series elastic actuators and arms in MuJoCo with torque sensors: stiffness, motor inertia, scale of the sensor.
+
+    The slope of the sensed torque over the deflection is the independent check of stiffness times scale.
+    """
+    from support.mujoco_logs import ROBOTS, elastic_log, elastic_truth
+
+    pulled, wrong, slopes = [], [], []
+    for name, joints in ROBOTS.items():
+        for k, motion in enumerate(("fourier", "chirp", "steps")):
+            scale, gravity = (1.0, 1.1, 0.9)[k], (9.81, 9.81, 0.0)[k]
+            log = elastic_log(name, motion, duration=duration, gravity=gravity, scale=scale, seed=k, noise=0.03)
+            found = fj.identification.identify(log.robot, log)
+            print(f"      {name}, {motion}, gravity {gravity}, sensor scale {scale}")
+            for i in range(len(joints)):
+                phi = log.theta[:, i] - log.q[:, i]
+                slope = np.polyfit(phi, log.tau_e[:, i], 1)[0]
+                texts = []
+                for path, true in elastic_truth(joints[i], scale).items():
+                    x = found[f"joint{i + 1}.drive.{path}"]
+                    pull = (x.value - true) / x.deviation
+                    if x.verdict == "identified":
+                        pulled.append(abs(pull))
+                    if x.verdict == "identified" and abs(x.value / true - 1) > 0.05:
+                        wrong.append(x.name)
+                    texts.append(
+                        f"{path} {x.value:.6g} ({100 * (x.value / true - 1):+.2f} %, {pull:+.1f}, {x.verdict})"
+                    )
+                product = found[f"joint{i + 1}.drive.stiffness"].value * found[f"joint{i + 1}.drive.sensor_scale"].value
+                slopes.append(abs(product / slope - 1))
+                print(f"        joint {i + 1}: regression {slope:.6g}; {'; '.join(texts)}")
+    share = float(np.mean(np.array(pulled) < 3))
+    check("SEA in MuJoCo: identified values within three deviations", f"{100 * share:.1f} %", share > 0.97)
+    check("SEA in MuJoCo: largest error of identified values, deviations", f"{max(pulled):.1f}", max(pulled) < 4.5)
+    check("SEA in MuJoCo: identified values more than 5 % off", f"{len(wrong)}", not wrong)
+    check("SEA in MuJoCo: stiffness times scale, off the regression", f"{100 * max(slopes):.2f} %", max(slopes) < 0.002)
+
+
 def arm_accuracy(name: str, repetitions: int) -> None:
     """Stiffness, inertia and coverage on an arm; joints below one encoder step must be refused."""
     scale, middle = ARMS[name]
@@ -351,6 +389,7 @@ def main() -> int:
         "resonances": lambda: resonance_coverage(given.repetitions // 2),
         "cure": payload_cure,
         "mujoco": mujoco_arm,
+        "actuators": elastic_actuators,
         **{name: (lambda name=name: arm_accuracy(name, given.arms)) for name in ARMS},
         "output_error": lambda: output_error_coverage(given.models),
         "priors": lambda: prior_coverage(given.repetitions // 2),

@@ -44,7 +44,7 @@ def identify(
         list[Path] | None, typer.Option(help="A log that is not used, to test the prediction; repeat.")
     ] = None,
     links: Annotated[
-        str, typer.Option(help="base: estimate their base parameters; payload; known; auto: base if tau is logged.")
+        str, typer.Option(help="base: estimate their base parameters; payload; known; auto: base with tau or tau_e.")
     ] = "auto",
     friction: Annotated[
         str,

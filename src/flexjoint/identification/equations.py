@@ -7,6 +7,7 @@ velocities and the delay, whose columns are derivatives at the current values.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +96,8 @@ class Equations:
         rows = self.fixed(i).copy()
         if elastic:
             self.add_spring(i, rows, values, torque)
+        if elastic and self.recording.tau_e is not None:
+            self.add_sensor(i, rows, torque)
         if self.recording.tau is not None:
             row = "motor" if elastic else "rigid"
             self.add_dry_friction(i, rows, values, row)
@@ -120,8 +123,6 @@ class Equations:
             elastic = isinstance(self.robot.joints[i].drive, ElasticDrive)
             rows = self._fixed[i] = Rows(self.channels(i), len(self.recording.frequencies))
             self.add_links(i, rows, "link" if elastic else "rigid")
-            if elastic and self.recording.tau_e is not None:
-                self.add_sensor(i, rows)
             if self.recording.tau is not None:
                 self.add_inertia(i, rows, "motor" if elastic else "rigid")
         return self._fixed[i]
@@ -154,7 +155,7 @@ class Equations:
             phi = (torque[:, i] - values[self.unknowns.place(i, "spring_offset")] * one) / K
             rate = 2j * np.pi * self.recording.frequencies * phi
         for kind, signal in (("stiffness", phi), ("damping", rate), ("spring_offset", one)):
-            rows.add(self.unknowns.at(i, kind), {"link": -signal, "motor": signal, "sensor": signal})
+            self.add_transmitted(i, rows, kind, signal)
 
     def add_bent_spring(self, i: int, rows: Rows, values: FloatArray, torque: ComplexArray | None) -> None:
         """The same for a spring that is not linear.
@@ -179,7 +180,15 @@ class Equations:
             others = columns[:, known] @ values[[self.unknowns.place(i, kinds[k]) for k in known]]
             columns[:, 0] = (torque[:, i] - others) / (values[places[0]] or 1.0)
         for kind, signal in zip(kinds, columns.T):
-            rows.add(self.unknowns.at(i, kind), {"link": -signal, "motor": signal, "sensor": signal})
+            self.add_transmitted(i, rows, kind, signal)
+
+    def add_transmitted(self, i: int, rows: Rows, kind: str, signal: ComplexArray) -> None:
+        """Column of a parameter of the spring torque; sensors measure the spring, with more or less of its damping."""
+        seen = {"sensor": signal}
+        if kind == "damping":
+            rows.add(self.unknowns.at(i, "sensor_damping"), seen)
+            seen = {}
+        rows.add(self.unknowns.at(i, kind), {"link": -signal, "motor": signal, **seen})
 
     def add_inertia(self, i: int, rows: Rows, row: str) -> None:
         """Columns of inertia, viscous friction and zero of the motor."""
@@ -225,10 +234,19 @@ class Equations:
         last, torque, slope = self._torques[i]
         return torque - (delay - last) * slope, slope
 
-    def add_sensor(self, i: int, rows: Rows) -> None:
-        """Columns of gain and zero of the torque sensor."""
+    @cached_property
+    def sensed(self) -> ComplexArray:
+        """Spectrum of the torque sensors, (frequencies, n)."""
         assert self.recording.tau_e is not None
-        sensed = self.recording.spectrum(self.recording.filtered(self.recording.tau_e)[:, i], joint=i)
+        return self.recording.spectrum(self.recording.filtered(self.recording.tau_e))
+
+    def add_sensor(self, i: int, rows: Rows, torque: ComplexArray | None) -> None:
+        """Columns of scale and zero of the torque sensor.
+
+        Instruments: the torque of the links is the sensor's without its noise.  A column with noise draws c towards
+        zero, and with it stiffness and inertias, which the link equation does not hold.
+        """
+        sensed = self.sensed[:, i] if torque is None else torque[:, i]
         rows.add(self.unknowns.at(i, "sensor_offset"), {"sensor": self.signals.one[:, i]})
         if (k := self.unknowns.at(i, "sensor_scale")) is None:
             rows.know("sensor", -sensed)

@@ -15,17 +15,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..dynamics import base_parameters
 from ..logs import Log
 from ..logs.circular_rules import circular_stiffness
 from ..robot import Joint, Robot
 from ..types import FloatArray
 from .estimates import IDENTIFIED, SIGNIFICANT, UNKNOWN, WEAK, Estimate
+from .parameters import PAYLOAD
+from .physical_links import pseudo_inertia
 from .residuals import ResidualTest
 
 GOOD, POOR = 0.05, 0.5  # relative deviations up to which a value is identified, and weakly known
 WANTED = 0.005  # relative deviation of a stiffness that a further motion should reach
+ENOUGH = 25.0  # encoder steps of deflection, root mean square, above which a payload gains nothing
 STEPS = 2.0  # encoder steps of deflection, root mean square, from which a stiffness is trusted
 CORRELATED = 0.98
+ROUNDING = 1e-9  # of an eigenvalue
 LEVER, SWING, FASTEST = 0.2, 0.5, 1.0  # m off the axis, rad, Hz: the payload motion that is proposed
 
 
@@ -81,6 +86,8 @@ def with_verdicts(
     covariance: FloatArray,
     logs: Sequence[Log],
     slow_left_out: Collection[int] = (),
+    anchored: Collection[int] = (),
+    relative: bool = False,
 ) -> list[Estimate]:
     """The estimates with their verdicts.
 
@@ -90,15 +97,18 @@ def with_verdicts(
         covariance: Of their values.
         logs: The logs.
         slow_left_out: Joints whose reversals do not count.
+        anchored: Joints whose torque sensors have the scale 1.
+        relative: Whether springs are known relative to the links of the robot file only.
     """
     deflected = deflections(robot, logs)
     scale = 1 / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     correlation = covariance * scale[:, None] * scale
+    positive = positive_sums(robot)
     found = []
     for k, x in enumerate(estimates):
-        verdict, reason = of_links(x, estimates) if x.kind in LINKS else by_deviation(x, estimates)
+        verdict, reason = of_links(x, estimates, positive) if x.kind in LINKS else by_deviation(x, estimates)
         if x.kind == "stiffness":
-            verdict, reason = of_stiffness(robot, x, deflected[x.joint], verdict)
+            verdict, reason = of_stiffness(robot, x, deflected[x.joint], verdict, reason)
             for log in logs:
                 if (K := circular_stiffness(log, x.joint)) is not None:
                     verdict = UNKNOWN
@@ -106,7 +116,9 @@ def with_verdicts(
                         f"circular: in the log q is theta − tau_e/{K:.6g} to rounding, so this is the stiffness that "
                         "computed q, no measurement; log an encoder on the link"
                     )
-        elif x.kind == "damping" and abs(x.value) < SIGNIFICANT * x.deviation:
+        elif x.kind == "sensor_scale" and x.joint in anchored:
+            verdict, reason = UNKNOWN, "taken as 1: needs motor torques that show it, far from the inertia of the motor"
+        elif x.kind in ("damping", "sensor_damping") and abs(x.value) < SIGNIFICANT * x.deviation:
             verdict, reason = UNKNOWN, "not significant; away from the resonance it acts like friction of the motor"
         elif x.kind in AT_REVERSALS and x.joint in slow_left_out:
             verdict, reason = UNKNOWN, "reversals of this joint do not count: friction there is none of the laws"
@@ -115,12 +127,19 @@ def with_verdicts(
             if others.size:
                 other = int(max(others, key=lambda j: abs(correlation[k, j])))
                 reason += f"; correlated {correlation[k, other]:+.3f} with {estimates[other].name}"
+        if relative and verdict == IDENTIFIED:
+            verdict, reason = WEAK, "relative to the inertias of the links, which no torque shows: log tau or tau_e"
         found.append(dataclasses.replace(x, verdict=verdict, reason=reason))
     return found
 
 
-def with_wrong_models(estimates: Sequence[Estimate], tests: Sequence[ResidualTest]) -> list[Estimate]:
-    """The estimates; those of joints whose residuals show a wrong model are weak, however small their deviations."""
+def with_wrong_models(estimates: Sequence[Estimate], tests: Sequence[ResidualTest], converged: bool) -> list[Estimate]:
+    """The estimates; those of joints whose residuals show a wrong model are weak, however small their deviations.
+
+    Without convergence nothing is known.
+    """
+    if not converged:
+        return [dataclasses.replace(x, verdict=UNKNOWN, reason=UNFINISHED) for x in estimates]
     wrong = {x.joint: x for x in tests if not x.passed}
     return [
         dataclasses.replace(x, verdict=WEAK, reason=f"the model is wrong: {wrong[x.joint].finding}")
@@ -130,6 +149,7 @@ def with_wrong_models(estimates: Sequence[Estimate], tests: Sequence[ResidualTes
     ]
 
 
+UNFINISHED = "the iteration did not converge: check units and columns, or fit a lower bandwidth"
 AT_REVERSALS = ("log_velocity", "rise", "log_stribeck")
 
 ZERO = ("torque_offset", "spring_offset", "spring_zero", "sensor_offset", "delay")  # a relative deviation says nothing
@@ -147,7 +167,7 @@ def by_deviation(x: Estimate, others: Sequence[Estimate] = ()) -> tuple[str, str
         return IDENTIFIED, ""
     share = x.deviation / abs(x.value) if x.value else math.inf
     if reason := impossible(x, others):
-        return UNKNOWN, reason
+        return UNKNOWN, "; ".join([reason, *([ADVICE[x.kind]] if x.kind == "stiffness" else [])])
     if x.kind == "cubic" and x.value < 0:
         return UNKNOWN, "the spring softens, or is linear; take spring='piecewise' or 'linear'"
     if share <= GOOD:
@@ -156,11 +176,34 @@ def by_deviation(x: Estimate, others: Sequence[Estimate] = ()) -> tuple[str, str
     return (WEAK if share <= POOR else UNKNOWN), f"deviation {100 * share:.2g} %; {advice}"
 
 
-def of_links(x: Estimate, estimates: Sequence[Estimate]) -> tuple[str, str]:
+def positive_sums(robot: Robot) -> set[str]:
+    """Names of the parameters of links, or of a payload, that all bodies make positive: masses, moments of inertia.
+
+    A linear function tr(F P) of pseudo-inertias P is positive for all bodies if F is positive semidefinite.
+    """
+    table = base_parameters(robot)
+    basis = np.stack([pseudo_inertia(x) for x in np.eye(10)])
+    dual = np.tensordot(np.linalg.inv(np.tensordot(basis, basis, ((1, 2), (1, 2)))), basis, 1)
+    found = {f"payload.{name}" for name, F in zip(PAYLOAD, dual) if np.linalg.eigvalsh(F)[0] > -ROUNDING}
+    for name, row in zip(table.names, table.matrix):
+        least = np.linalg.eigvalsh(np.tensordot(row.reshape(-1, 10), dual, 1))[:, 0]
+        if np.all(least > -ROUNDING * np.abs(row).max()):
+            found.add(name)
+    return found
+
+
+def of_links(x: Estimate, estimates: Sequence[Estimate], positive: Collection[str]) -> tuple[str, str]:
     """Verdict of a number of the links, which may be zero: its deviation against the largest one of its link.
 
     The priors of that link are the measure, of all links where they are zero, else the estimates.
+
+    Args:
+        x: The estimate.
+        estimates: All estimates.
+        positive: Names of the numbers that all bodies make positive.
     """
+    if x.name in positive and x.value <= 0:
+        return UNKNOWN, "the estimate is not positive, which no body has: the data do not show it"
     alike = [y for y in estimates if (y.kind, y.unit) == (x.kind, x.unit)]
     own = [y for y in alike if y.name.partition(".")[0] == x.name.partition(".")[0]]
     sizes = (max((abs(y.prior) for y in group if not math.isnan(y.prior)), default=0.0) for group in (own, alike))
@@ -193,31 +236,30 @@ ADVICE = {
     "rise": "needs slow motion in both directions",
     "log_stribeck": "needs slow motion at several speeds",
     "damping": "needs motion near the resonance",
+    "stiffness": "needs payload, a torque sensor, or motion of more frequencies",
     "sensor_scale": "needs larger joint torques",
 }
 
 
-def of_stiffness(robot: Robot, x: Estimate, deflection: Deflection, verdict: str) -> tuple[str, str]:
-    """Verdict of a stiffness, by its deviation and by the deflection in encoder steps."""
+def of_stiffness(robot: Robot, x: Estimate, deflection: Deflection, verdict: str, reason: str) -> tuple[str, str]:
+    """Verdict of a stiffness, by its standard deviation and by the deflection in encoder steps."""
     if deflection.steps < 1:
         verdict = UNKNOWN
     elif deflection.steps < STEPS:
         verdict = WEAK if verdict == IDENTIFIED else verdict
     if verdict == IDENTIFIED:
         return verdict, ""
+    if deflection.steps >= 2 * STEPS:  # a load does not help where encoders resolve the deflection
+        return verdict, reason
     joint = robot.joints[x.joint]
-    share = min(x.deviation / abs(x.value), 10.0) if x.value else 10.0
-    factor = max(share / WANTED, 2 * STEPS / deflection.steps if deflection.steps else 10.0, 2.0)
+    share = x.deviation / abs(x.value) if x.value else math.inf
     K = x.value if x.value > 0 and share < POOR else float(joint.drive.law.curve(0.0).stiffness)  # type: ignore[union-attr]
-    now = K * deflection.rms
-    needed = factor * now
-    if deflection.step:
-        where = f"rms deflection {deflection.steps:.2g} encoder steps"
-    else:
-        where = f"rms deflection {deflection.rms:.2g} {'rad' if joint.kind.angular else 'm'}"
+    wanted = min(max(share / WANTED * deflection.steps, 2 * STEPS), ENOUGH)
+    now, needed = K * deflection.rms, K * deflection.step * wanted
     unit = "Nm" if joint.kind.angular else "N"
-    text = f"{where}: needs payload or a torque sensor, rms spring torque {needed:.2g} {unit} (here {now:.2g} {unit})"
-    return verdict, f"{text}; {payload_motion(joint, needed)}"
+    text = f"rms deflection {deflection.steps:.2g} encoder steps: needs payload or a torque sensor, rms spring torque "
+    text += f"{needed:.2g} {unit} (here {now:.2g} {unit})"
+    return verdict, text if needed > joint.limits.effort else f"{text}; {payload_motion(joint, needed)}"
 
 
 def payload_motion(joint: Joint, torque: float) -> str:

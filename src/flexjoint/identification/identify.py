@@ -58,7 +58,7 @@ def identify(
         robot: The robot, with prior values; its joints are rigid or elastic.
         logs: One or several logs of it: q, and theta of elastic joints; tau of the motors, tau_e of torque sensors.
         links: What is estimated of the links: "base", their base parameters; "payload", ten parameters of a body held
-            by the tool; "known", nothing.  By default "auto": base if tau is logged, else known.
+            by the tool; "known", nothing.  By default "auto": base if tau or tau_e is logged, else known.
         friction: Of the motors: "viscous"; "coulomb", with Coulomb friction; "stribeck", with static friction too; the
             last two also with "_by_direction", with numbers of their own for motion backward.  By default "auto":
             coulomb, and more at joints whose residuals ask for it.
@@ -116,7 +116,7 @@ def identify(
         parts = with_torques(robot, parts, loop, notes)
     motors = all(x.tau is not None for x in parts)
     sensors = all(x.tau_e is not None for x in parts)
-    chosen = ("base" if motors else "known") if links == "auto" else links
+    chosen = ("base" if motors or sensors else "known") if links == "auto" else links
     if chosen != "known" and not (motors or sensors):
         raise InputError(
             f"identify: links is {chosen!r}, but no torque is logged; the link equations are homogeneous in inertias, "
@@ -143,15 +143,23 @@ def identify(
     stated = drive_priors(robot, what) if priors == "drives" else np.full(len(result.values), np.inf)
     told = with_priors(result.values, inflated(what, result, tests, found.disagreement), what.priors, stated)
     result = replace(result, values=told.values)
+    for i, deviation in search.anchored.items():
+        told.covariance[what.place(i, "sensor_scale"), what.place(i, "sensor_scale")] = deviation**2
     values, spread = natural(what, told.values, told.covariance)
     logs_say = with_verdicts(
-        robot, in_words(what, *natural(what, told.alone, told.alone_covariance)), spread, given, search.slow_left_out
+        robot,
+        in_words(what, *natural(what, told.alone, told.alone_covariance)),
+        spread,
+        given,
+        search.slow_left_out,
+        search.anchored,
+        not (motors or sensors),
     )
     estimates = [
         replace(x, verdict=y.verdict, reason="; ".join(filter(None, (mostly_from_file(share, y), y.reason))))
         for x, y, share in zip(in_words(what, values, spread), logs_say, told.shares)
     ]
-    estimates = with_wrong_models(estimates, tests)
+    estimates = with_wrong_models(estimates, tests, result.converged)
     if priors == "drives":
         notes += prior_notes(what, told, stated, logs_say)
     if not result.converged:

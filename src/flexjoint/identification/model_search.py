@@ -20,7 +20,9 @@ from ..progress import activity
 from ..robot import Robot
 from ..types import FloatArray
 from .equations import Equations
+from .estimates import SIGNIFICANT
 from .friction_start import friction_start
+from .identifiability import GOOD
 from .laws import first_laws, first_springs, with_cubic, with_directions
 from .least_squares import MOST_ITERATIONS, Fit, fit
 from .parameters import Unknowns, unknowns
@@ -79,6 +81,7 @@ class ModelSearch:
         self.robot, self.links, self.motors, self.sensors = robot, links, motors, sensors
         self.held, self.delay = held, delay
         self.slow_left_out: frozenset[int] = frozenset()  # joints whose reversals do not count
+        self.anchored: dict[int, float] = {}  # standard deviations of sensor scales that are taken as 1, by joint
         self.measured = [Signals(robot, x, links) for x in parts]
         self.smooth = [
             Signals(robot, x, links, motion_band(x), "q" if x.reference is None else "reference") for x in parts
@@ -103,6 +106,40 @@ class ModelSearch:
             notes: Gets sentences about what was found.
             reversals: Whether reversals stay although friction there may be none of the laws: simulations need them.
         """
+        signals, held, noted = (self.measured, self.smooth), self.held, len(notes)
+        found = self.searched(friction, spring, logs, straight, notes, reversals)
+        if self.anchor(found):
+            (self.measured, self.smooth), self.held, self.slow_left_out = signals, held, frozenset()
+            del notes[noted:]
+            names = listed(self.robot.joints[i].name for i in self.anchored)
+            notes.append(f"the torque sensor of {names} is taken as right: motor torques hardly show its scale")
+            found = self.searched(friction, spring, logs, straight, notes, reversals)
+        return found
+
+    def anchor(self, found: Found) -> bool:
+        """Take sensor scales as 1 that motor torques do not show; whether there are any.
+
+        Stiffness, inertias of the links and 1/scale share a factor that the motor equation alone determines: it shows
+        a scale whose deviation is that of an identified value, or that differs significantly from 1.
+        """
+        for k, x in enumerate(found.equations[0].unknowns.parameters):
+            if x.kind == "sensor_scale":
+                c, deviation = found.fit.values[k], math.sqrt(found.fit.covariance[k, k])
+                shown = deviation <= GOOD * c or abs(c - 1) > SIGNIFICANT * deviation
+                if c <= 0 or not (found.fit.converged and shown):
+                    self.anchored[x.joint] = deviation
+        return bool(self.anchored)
+
+    def searched(
+        self,
+        friction: str,
+        spring: str,
+        logs: Sequence[Log],
+        straight: Set[int],
+        notes: list[str],
+        reversals: bool,
+    ) -> Found:
+        """The fit of `run`, with these sensor scales."""
         self.friction, self.spring, self.straight = friction, spring, straight
         self.springs = self.first_springs = first_springs(self.robot, spring, logs, notes)
         laws, free = first_laws(self.robot, friction), friction == "auto" and self.motors
@@ -184,7 +221,7 @@ class ModelSearch:
             iterations: The most that are made.
         """
         delayed = self.motors and self.delay is None
-        what = unknowns(self.robot, laws, self.links, self.motors, self.sensors, delayed, self.springs)
+        what = unknowns(self.robot, laws, self.links, self.motors, self.sensors, delayed, self.springs, self.anchored)
         with activity(f"identifying {self.robot.name}"):
             equations, others = (
                 [Equations(x, what, self.held, self.delay or 0.0) for x in signals]

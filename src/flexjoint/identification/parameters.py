@@ -4,16 +4,18 @@ The equations of a joint with a spring, at every sample:
 
     link:    Y(q, q', q'') π + passive(q, q') − K (θ − q) − D (θ' − q') − τ_0 = 0
     motor:   B θ'' + F(θ') + K (θ − q) + D (θ' − q') + τ_0 + τ_1 = τ
-    sensor:  K (θ − q) + D (θ' − q') + τ_0 + τ_2 = c τ_e
+    sensor:  K (θ − q) + D_s (θ' − q') + τ_0 + τ_2 = c τ_e
 
 K φ_0 = −τ_0 is the spring at rest behind the zeros of the encoders, τ_1 the zero of the motor torque, τ_2 and 1/c zero
-and gain of the torque sensor.  A spring that is not linear (`spring_shapes.py`) has law(θ − q − φ_0) in place of
-K (θ − q) + τ_0.  A rigid joint has one equation, Y π + passive + B q'' + F(q') + τ_1 = τ.
+and scale of the torque sensor, D_s the damping that it measures: none if it measures the deflection.  A spring that is
+not linear (`spring_shapes.py`) has law(θ − q − φ_0) in place of K (θ − q) + τ_0.  A rigid joint has one equation,
+Y π + passive + B q'' + F(q') + τ_1 = τ.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +28,7 @@ from ..types import FloatArray
 from .spring_shapes import LINEAR, SpringShape, shape_of
 
 VAGUE = 30.0  # deviation of a vague prior, relative to the value or its scale
+ANCHORED = 1e-4  # standard deviation of a sensor scale that is taken as 1
 VELOCITY_FACTOR = 1.5  # deviation of the logarithm of a friction velocity, before any data
 BY_DIRECTION = "_by_direction"
 FRICTIONS = ("viscous", "coulomb", "stribeck", f"coulomb{BY_DIRECTION}", f"stribeck{BY_DIRECTION}")
@@ -105,6 +108,7 @@ def unknowns(
     sensors: bool,
     delay: bool,
     springs: tuple[SpringShape, ...] = (),
+    anchored: Container[int] = (),
 ) -> Unknowns:
     """The parameters of a robot that a log with these channels may show.
 
@@ -116,11 +120,14 @@ def unknowns(
         sensors: Whether joint torques are logged.
         delay: Whether a delay of the motor torque is estimated.
         springs: Form of the spring law of each joint; by default all linear.
+        anchored: Joints whose torque sensor has the scale 1; by default none.
     """
     springs = springs or (LINEAR,) * robot.n
     found: list[Parameter] = []
     for i, joint in enumerate(robot.joints):
-        found += joint_parameters(i, joint, friction[i], springs[i], motors, sensors)
+        found += joint_parameters(
+            i, joint, friction[i], springs[i], motors, sensors, ANCHORED if i in anchored else 10.0
+        )
     if links == "base":
         table = base_parameters(robot)
         values = table.of(robot)
@@ -138,7 +145,7 @@ def unknowns(
 
 
 def joint_parameters(
-    i: int, joint: Joint, friction: str, spring: SpringShape, motors: bool, sensors: bool
+    i: int, joint: Joint, friction: str, spring: SpringShape, motors: bool, sensors: bool, scale_deviation: float
 ) -> list[Parameter]:
     """Those of one joint and its drive."""
     drive = joint.drive
@@ -169,8 +176,9 @@ def joint_parameters(
         found += friction_parameters(i, path, law, friction, torque, per)
     if sensors and isinstance(drive, ElasticDrive):
         if motors:
-            found.append(Parameter(f"{path}.sensor_scale", "sensor_scale", i, "1", 1.0, 10.0, False))
+            found.append(Parameter(f"{path}.sensor_scale", "sensor_scale", i, "1", 1.0, scale_deviation, False))
         add("sensor_offset", "sensor_offset", torque, 0.0, 10.0, False)
+        add("sensor_damping", "sensor_damping", f"{torque} s/{per}", 0.0, max(D, 1e-2 * K), False)
     return found
 
 

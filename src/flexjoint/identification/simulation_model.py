@@ -149,7 +149,7 @@ class SimulationModel:
         friction = value("torque_offset") + friction_torque(
             w, value, at(i, "coulomb") is not None, at(i, "coulomb_backward") is not None
         )
-        sensed = spring + value("sensor_offset")
+        sensed = spring + value("sensor_offset") + (value("sensor_damping") - value("damping")) * phi_v
         return spring, friction, sensed if at(i, "sensor_scale") is None else sensed / value("sensor_scale")
 
     # Kernels --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.identification.identifiability import resolution
+from flexjoint.identification.identifiability import of_links, positive_sums, resolution, with_wrong_models
 from flexjoint.logs.circular_rules import circular_stiffness
 from support.identification import STEP, bench, friction, logged, multisine, rough_bench, simulated, stiff_pd
 
@@ -198,3 +198,29 @@ def test_rounding_of_a_simulation_is_no_wrong_model():
         assert found.passed and max(x.share for x in found.tests) < 1e-5
     other = fj.Robot("other", (replace(true.links[0], mass=2.1),))
     assert not fj.identification.identify(other, log, friction="viscous", check=False).passed
+
+
+def test_parameters_that_all_bodies_make_positive_are_those_of_random_bodies():
+    """Bodies of random point masses: a parameter may be negative if it is for one of them."""
+    robot, rng = fj.load("kuka_lwr"), np.random.default_rng(0)
+    table = fj.base_parameters(robot)
+    least, count = np.full(len(table.names), np.inf), len(robot.links)
+    for _ in range(4000):
+        pi = np.zeros((count, 10))
+        k = rng.integers(count)
+        for x in rng.normal(scale=10 ** rng.uniform(-2, 1), size=(rng.integers(1, 3), 3)):
+            I = x @ x * np.eye(3) - np.outer(x, x)
+            pi[k] += [1, *x, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
+        least = np.minimum(least, table.matrix @ pi.ravel())
+    names = {name for name, x in zip(table.names, least) if x > -1e-9}
+    positive = positive_sums(robot)
+    assert {x for x in positive if not x.startswith("payload")} == names and names
+    assert {x for x in positive if x.startswith("payload")} == {f"payload.{x}" for x in ("m", "I_xx", "I_yy", "I_zz")}
+
+
+def test_no_negative_inertia_and_nothing_without_convergence_is_identified(log):
+    found = identified(log)
+    inertia = next(x for x in found.estimates if x.name in positive_sums(found.prior) and x.verdict == "identified")
+    negative = replace(inertia, value=-1e-3 * inertia.value, deviation=1e-6)
+    assert of_links(negative, found.estimates, positive_sums(found.prior))[0] == "unknown"
+    assert {x.verdict for x in with_wrong_models(found.estimates, found.tests, converged=False)} == {"unknown"}

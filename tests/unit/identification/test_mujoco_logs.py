@@ -1,4 +1,4 @@
-"""A bench simulated by MuJoCo, written by hand: dry friction with stiction, a fast controller and slower loggers."""
+"""Robots simulated by MuJoCo, written by hand: dry friction with stiction, slower loggers, torque sensors."""
 
 from dataclasses import replace
 
@@ -70,3 +70,70 @@ def test_a_file_with_its_own_habits_is_identified(log, tmp_path):
     assert robot.joints[0].drive == driven.joints[0].drive
     assert robot.joints[0].drive.stiffness == pytest.approx(300.0, rel=0.01)
     assert robot.joints[0].drive.motor.inertia == pytest.approx(0.12, rel=0.015)
+
+
+# Series elastic actuators with torque sensors ------------------------------------------------------------------------
+
+
+def regression(log, i):
+    """Slope of the sensed torque over the deflection: stiffness times scale of the sensor."""
+    return np.polyfit(log.theta[:, i] - log.q[:, i], log.tau_e[:, i], 1)[0]
+
+
+def assert_honest(found, joints, scale=1.0):
+    """Stiffness, motor inertia and sensor scale within three stated deviations where they are called identified."""
+    for i, joint in enumerate(joints):
+        for path, true in mujoco_logs.elastic_truth(joint, scale).items():
+            x = found[f"joint{i + 1}.drive.{path}"]
+            assert x.verdict != "identified" or abs(x.value - true) < 3 * x.deviation, str(x)
+
+
+@pytest.mark.parametrize(
+    ("name", "motion", "scale"),
+    [
+        ("knee", "fourier", 1.0),
+        ("hip", "fourier", 0.9),
+        ("scara", "chirp", 1.0),
+        pytest.param("finger", "fourier", 1.1, marks=pytest.mark.long),
+        pytest.param("slide", "steps", 1.0, marks=pytest.mark.long),
+        pytest.param("arm", "fourier", 1.0, marks=pytest.mark.long),
+    ],
+)
+def test_torque_sensors_do_not_draw_stiffness_to_zero(name, motion, scale):
+    log, joints = mujoco_logs.elastic_log(name, motion, duration=8.0, scale=scale, noise=0.03), mujoco_logs.ROBOTS[name]
+    found = fj.identification.identify(log.robot, log)
+    assert found.fit.converged
+    assert_honest(found, joints, scale)
+    for i, joint in enumerate(joints):
+        K, c = (found[f"joint{i + 1}.drive.{x}"] for x in ("stiffness", "sensor_scale"))
+        assert K.verdict == c.verdict == "identified"
+        assert abs(K.value / joint.K - 1) < 0.02
+        assert abs(K.value * c.value / regression(log, i) - 1) < 1e-3
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.1])
+def test_a_sensor_scale_that_the_motor_does_not_show_is_one(scale):
+    """One sinusoid without gravity: inertias of motor and link are one number, with any scale of the sensor."""
+    log = mujoco_logs.elastic_log("hip", "sine", duration=8.0, gravity=0.0, scale=scale)
+    found = fj.identification.identify(log.robot, log)
+    K, c = found["joint1.drive.stiffness"], found["joint1.drive.sensor_scale"]
+    assert c.verdict == "unknown" and abs(c.value - 1) < 1e-3 and "taken as 1" in c.reason
+    assert c.deviation > 0.05
+    assert abs(K.value - regression(log, 0)) < 3 * K.deviation
+    assert any("joint1 is taken as right" in x for x in found.notes)
+    assert not any("kg held" in x.reason for x in found.estimates)
+
+
+def test_without_motor_torque_the_sensor_decides():
+    """The robot file has links 20 % too heavy and springs 40 % too stiff."""
+    log = mujoco_logs.elastic_log("scara", duration=8.0)
+    found = fj.identification.identify(log.robot, replace(log, tau=None))
+    true = mujoco_logs.chain_robot(mujoco_logs.ROBOTS["scara"])
+    for i, joint in enumerate(mujoco_logs.ROBOTS["scara"]):
+        K = found[f"joint{i + 1}.drive.stiffness"]
+        assert K.verdict == "identified" and abs(K.value - joint.K) < 3 * K.deviation
+        assert abs(K.value / regression(log, i) - 1) < 1e-3
+    for name, value in zip(fj.base_parameters(true).names, fj.base_parameters(true).of(true)):
+        assert abs(found[name].value - value) < 4 * found[name].deviation
+    bare = fj.identification.identify(log.robot, replace(log, tau=None, tau_e=None))["joint1.drive.stiffness"]
+    assert bare.verdict == "weak" and "relative to the inertias" in bare.reason
