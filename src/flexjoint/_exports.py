@@ -29,9 +29,8 @@ from . import (
     trajectory as trajectory,
     viewer as viewer,
 )
-from .algorithm.compile import compile as compile
-from .algorithm.configuration import show_config as show_config
-from .algorithm.export import export_c as export_c
+from .algorithm import compile as compile, export_c as export_c, show_config as show_config
+from .boundary import public
 from .catalog import builtin_robots as builtin_robots
 from .compiler.runtime.kernel import Kernel as Kernel
 from .control.base import JointState as JointState
@@ -70,6 +69,7 @@ from .errors import (
     FlexjointError as FlexjointError,
     FlexjointWarning as FlexjointWarning,
     InputError as InputError,
+    Interrupted as Interrupted,
     NonFiniteError as NonFiniteError,
     RobotError as RobotError,
 )
@@ -77,3 +77,5 @@ from .formats import from_dh as from_dh, load as load, write_robot as write_robo
 from .kinematics import inverse_kinematics as inverse_kinematics
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, random_robot as random_robot
 from .simulation import Simulation as Simulation, simulate as simulate
+
+public(__name__)

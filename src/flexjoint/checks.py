@@ -30,11 +30,16 @@ def real(value: Any) -> np.ndarray:
     return array.astype(float, copy=False)
 
 
-def finite(owner: str, what: str, value: Any) -> np.ndarray:
+def number_array(owner: str, what: str, value: Any) -> np.ndarray:
+    """Real numbers, finite or not, as a new array of doubles."""
     try:
-        array = real(value)
+        return real(value)
     except NOT_NUMBERS:
         raise InputError(f"{owner}: {what} must be real numbers, not {shown(value)}") from None
+
+
+def finite(owner: str, what: str, value: Any) -> np.ndarray:
+    array = number_array(owner, what, value)
     if not np.isfinite(array).all():
         if array.size > 10:
             index = tuple(np.argwhere(~np.isfinite(array))[0].tolist())

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
+from typing import Any
 
 MOST_QUOTED = 200  # characters of a name or value in a message
 MOST_LISTED = 40  # names in a message
@@ -39,6 +40,17 @@ class NonFiniteError(FlexjointError, ArithmeticError):
 
 class ClusterError(FlexjointError, RuntimeError):
     """Workers or their scheduler are lost, or do not fit; what was stored stays, and the same call resumes."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a study before its last sample; `partial` is the study of the finished samples.
+
+    What was finished is stored if the study has a folder: the same call resumes.
+    """
+
+    def __init__(self, partial: Any) -> None:
+        super().__init__(f"interrupted; `partial` of this exception has what was finished: {partial!r}")
+        self.partial = partial
 
 
 class FlexjointWarning(UserWarning):

@@ -90,7 +90,7 @@ class Algorithm(AlgorithmBase):
     ) -> Any:
         self._check_robot(robot)
         asked = {name: x for name, x in (("out", out), ("finite", finite)) if x is not None}
-        if threads != 1:
+        if not (isinstance(threads, int) and threads == 1):
             asked["threads"] = threads
         keyword_arrays, leaves = flatten(self.__name__, keywords)
         options = self._options(keywords)

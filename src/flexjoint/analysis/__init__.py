@@ -1,5 +1,6 @@
 """Analysis of robots and trajectories: motor torques, sensitivities, rotor models, linear systems, modes."""
 
+from ..boundary import public
 from .eigenfrequencies import joint_eigenfrequencies as joint_eigenfrequencies
 from .equations import (
     Equations as Equations,
@@ -33,3 +34,5 @@ from .vibration import (
     residual_vibration as residual_vibration,
     vibration_modes as vibration_modes,
 )
+
+public(__name__)

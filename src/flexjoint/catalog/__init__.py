@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..boundary import public
+
 _FOLDER = Path(__file__).parent
 
 
@@ -21,3 +23,6 @@ def builtin_robots() -> list[str]:
 def robot_file(name: str) -> Path:
     """Path of the robot file of a built-in robot."""
     return _FOLDER / f"{name}.toml"
+
+
+public(__name__)

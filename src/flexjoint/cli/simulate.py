@@ -318,7 +318,10 @@ def simulate_many(
     with how.executor() as executor, progress_bar() as progress:
         advance = partial(progress.advance, progress.add_task("simulating", total=options["samples"]))
         options = {**options, "folder": folder, "executor": executor, "keep_worst": kept}
-        study = fj.studies.monte_carlo(*task, **options, progress=advance)
+        try:
+            study = fj.studies.monte_carlo(*task, **options, progress=advance)
+        except fj.Interrupted as error:
+            study = error.partial
         written = write_study(study, folder, plot) if study.samples.size else []
     if output == STREAM:
         send_csv(SampleTable(study))

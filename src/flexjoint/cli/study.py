@@ -215,12 +215,17 @@ def performed(
     function: Callable[..., Any], task: StudyTask, law: Any, total: int, more: dict[str, Any], reference: Any = None
 ) -> Any:
     """A study with a progress bar; `total` is the number of runs, of `sobol` that of base samples."""
+    import flexjoint as fj
+
     followed = task.reference(law) if reference is None else reference
     with progress_bar() as progress:
         if "grouped" in more:
             total *= 2 + (len(task.vary) if more["grouped"] else varied_numbers(task))
         advance = partial(progress.advance, progress.add_task("simulating", total=total))
-        return function(task.robot, law, followed, task.duration, **task.keywords, **more, progress=advance)
+        try:
+            return function(task.robot, law, followed, task.duration, **task.keywords, **more, progress=advance)
+        except fj.Interrupted as error:
+            return error.partial
 
 
 def varied_numbers(task: StudyTask) -> int:

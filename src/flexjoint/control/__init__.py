@@ -3,6 +3,7 @@
 To add a law: one file with a subclass of `Controller` that declares its `registration`, and one line here.
 """
 
+from ..boundary import public
 from . import laws as laws
 from .adaptive import AdaptiveControl as AdaptiveControl, AdaptiveState as AdaptiveState
 from .adaptive_mixed import AdaptiveMixedControl as AdaptiveMixedControl
@@ -51,3 +52,5 @@ from .variable_stiffness import (
     VariableStiffnessTracking as VariableStiffnessTracking,
     stiffness_band as stiffness_band,
 )
+
+public(__name__)

@@ -220,7 +220,12 @@ class Controller(ABC):
         Returns:
             A column (n, 1), Nm s/rad or N s/m, which dampers give between 0 and the `greatest_damping` of their drives.
         """
-        raise NotImplementedError
+        raise InputError(f"{type(self).__name__} commands no dampers; fj.control.DampingRatio does")
+
+    def checked_damper_command(self, measurement: Any) -> Expression:
+        """`damper_command` with the size of its result checked."""
+        array = Array("damping", (self.robot.n,))
+        return declared(f"{type(self).__name__}.damper_command", array, self.damper_command(measurement))
 
     def checked_law(
         self, gains: Stack, state: Stack, reference: Stack, measurement: JointState | Measurement
@@ -286,7 +291,7 @@ class Controller(ABC):
                 "fj.observers.Measurement(q, v, theta, theta_v, tau_e, tau_e_v)"
             )
         seen = measurement if torques else joint_state(measurement)
-        if not isinstance(seen, Sequence | np.ndarray) or len(seen) != (6 if torques else 4):
+        if not (isinstance(seen, Sequence | np.ndarray) and np.iterable(seen)) or len(seen) != (6 if torques else 4):
             raise InputError(
                 f"{name}: measurement is {shown(measurement)}; give fj.control.JointState(q, v, theta, theta_v)"
             )

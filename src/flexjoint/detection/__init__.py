@@ -1,5 +1,6 @@
 """Detection of collisions and actuator faults in logs: reading logs, learning thresholds, finding events."""
 
+from ..boundary import public
 from ..logs import Log as Log, read_log as read_log
 from .detection import (
     Blindness as Blindness,
@@ -8,3 +9,5 @@ from .detection import (
     Event as Event,
     detect as detect,
 )
+
+public(__name__)

@@ -6,6 +6,7 @@ those on the link side, after the reduction.
 One file per kind of drive; `motor.py` holds `Motor`, and `variable.py` what all drives with two motors have in common.
 """
 
+from ..boundary import public
 from .antagonistic import AntagonisticDrive as AntagonisticDrive
 from .coupled_transmission import CoupledTransmission as CoupledTransmission
 from .elastic import ElasticDrive as ElasticDrive
@@ -25,3 +26,5 @@ from .rigid import RigidDrive as RigidDrive
 from .variable import VariableStiffnessDrive as VariableStiffnessDrive
 
 Drive = RigidDrive | ElasticDrive | VariableStiffnessDrive
+
+public(__name__)

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..compiler.ir.trace import declare_outputs
 from ..errors import RobotError
 from ..registry import Registry
 from ..reprs import repr_without_defaults
@@ -42,6 +43,9 @@ class Hysteresis(ABC):
 
     torque: float = field(metadata={"unit": "Nm | N"})
     stiffness: float = field(metadata={"unit": "Nm/rad | N/m"})
+
+    def __init_subclass__(cls) -> None:
+        declare_outputs(cls, slip=1)
 
     def __post_init__(self) -> None:
         set_numbers(self, torque="positive", stiffness="positive")

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..compiler.ir.trace import declare_outputs
 from ..numerics import unsupported
 from ..reprs import repr_without_defaults
 from ..spatial import ca
@@ -93,6 +94,9 @@ class VariableStiffnessDrive(ABC):
     follows: ClassVar[bool] = True
     slides: ClassVar[bool] = False
     stiffens: ClassVar[int] = 1
+
+    def __init_subclass__(cls) -> None:
+        declare_outputs(cls, energy=1, torques=2, deflections=2)
 
     @property
     def motors(self) -> tuple[Motor, ...]:

@@ -1,5 +1,6 @@
 """The mathematics: pure functions of a Robot and CasADi SX expressions, one idea per file."""
 
+from ..boundary import public
 from .along import inverse_dynamics_along as inverse_dynamics_along
 from .coriolis import (
     coriolis_matrix as coriolis_matrix,
@@ -106,3 +107,5 @@ from .spatial_operators import (
     spatial_cross as spatial_cross,
     spatial_operators as spatial_operators,
 )
+
+public(__name__)

@@ -1,5 +1,6 @@
 """Files of robots and of numbers.  `loading.py` selects the reader of a robot file by its suffix."""
 
+from ..boundary import public
 from .dh import from_dh as from_dh
 from .drive_files import DriveFile as DriveFile
 from .loading import (
@@ -29,3 +30,5 @@ from .urdf import (
     write_urdf as write_urdf,
 )
 from .writing import write_robot as write_robot
+
+public(__name__)

@@ -9,7 +9,7 @@ from itertools import count
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..progress import Progress
 from ..robot import Joint, Robot
 from ..trajectory import Sinusoid
@@ -80,7 +80,7 @@ class Search:
                     self.value, latest[0], (weight,), "L-BFGS-B", True, options=options, callback=step
                 ).x
         except KeyboardInterrupt:
-            pass  # with the best so far
+            warn(f"{NAME} was interrupted: this is the best motion so far")
         found = self.fitted(latest[0].reshape(self.robot.n, -1))
         tried = [*others, *([found] if found is not None else [])]
         if not tried:

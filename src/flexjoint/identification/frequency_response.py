@@ -92,7 +92,8 @@ def find_resonances(
         >>> fj.identification.find_resonances(robot, fj.logs.read_log("chirp.csv", robot))  # doctest: +SKIP
     """
     check_robot(numeric("find_resonances", robot))
-    given = [logs] if isinstance(logs, Log) else list(logs)
+    if not (given := [logs] if isinstance(logs, Log) else list(logs)):
+        raise InputError("find_resonances: logs is empty; give at least one Log")
     for log in given:
         if log.theta is None or log.tau is None:
             missing = [name for name in ("theta", "tau") if getattr(log, name) is None]

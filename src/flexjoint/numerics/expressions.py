@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ def evaluate(
     results = tuple(tuple(x) for x in recorder.values([by_rows(ca, x) for x in expressions]))
     program = Program("evaluate", (), (), tuple(recorder.build.code), results).with_loop_bodies(optimise)
     with np.errstate(all="ignore"):
-        found = interpret(program, [x.reshape(rows, -1).T for x in inputs], Rows())
+        found = interpret(program, [x.reshape(rows, math.prod(x.shape[1:])).T for x in inputs], Rows())
     shapes = [x.shape for x in expressions]
     return [
         np.array([np.broadcast_to(x, rows) for x in part]).T.reshape(rows, *shape) for part, shape in zip(found, shapes)

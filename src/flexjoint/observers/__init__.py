@@ -3,6 +3,7 @@
 To add an observer: one file with a subclass of `Observer`, `TimedObserver` or `Residual`, and one line here.
 """
 
+from ..boundary import public
 from .base import Measurement as Measurement, Observer as Observer
 from .contact import ExternalWrench as ExternalWrench, external_wrench as external_wrench, struck_links as struck_links
 from .detector import Detector as Detector
@@ -26,3 +27,5 @@ from .thresholds import (
 )
 from .timed import TimedObserver as TimedObserver
 from .velocities import VelocityEstimator as VelocityEstimator
+
+public(__name__)

@@ -147,7 +147,7 @@ def struck_links(robot: Robot, alarms: Sequence[Any] | np.ndarray) -> list[str]:
         >>> fj.observers.struck_links(fj.load("hua_3r"), [1, 1, 0])
         ['link2']
     """
-    felt = finite("struck_links", "alarms", np.asarray(alarms, dtype=float)) != 0
+    felt = finite("struck_links", "alarms", alarms) != 0
     if felt.shape != (robot.n,):
         raise InputError(f"struck_links: alarms have shape {felt.shape}; give one per joint, ({robot.n},)")
     alarmed = [i for i, k in enumerate(robot.coordinates) if k is not None and felt[k]]

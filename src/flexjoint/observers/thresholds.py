@@ -67,6 +67,8 @@ def spread_of_log(residual: TimedObserver, outputs: Mapping[str, FloatArray]) ->
     Raises:
         InputError: No two successive samples are good.
     """
+    if missing := sorted({"status", *residual.channels} - set(outputs)):
+        raise InputError(f"spread_of_log: outputs lacks {', '.join(missing)}; give what residual.run returned")
     good = np.asarray(outputs["status"])[..., 0] <= Status.SATURATED
     both = good[..., 1:] & good[..., :-1]
     if np.count_nonzero(both) < 2:

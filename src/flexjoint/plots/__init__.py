@@ -4,6 +4,7 @@ identifications.
 Every `plot_` function returns a matplotlib Figure and writes it to a path if one is given.
 """
 
+from ..boundary import public
 from .detections import plot_detections as plot_detections
 from .eigenfrequencies import plot_eigenfrequencies as plot_eigenfrequencies
 from .figures import check_plot_path as check_plot_path
@@ -25,3 +26,5 @@ from .sobol import plot_sobol as plot_sobol
 from .study_summary import plot_study_summary as plot_study_summary
 from .vibrations import plot_vibration as plot_vibration
 from .worst_case import plot_worst_case as plot_worst_case
+
+public(__name__)

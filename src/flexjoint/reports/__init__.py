@@ -1,5 +1,6 @@
 """Reports: a result as one self-contained HTML page, with robot, settings, figures, tables, warnings and provenance."""
 
+from ..boundary import public
 from ..tables import Table as Table
 from . import (
     detections as detections,
@@ -15,3 +16,5 @@ from . import (
 )
 from .content import Content as Content, content_of as content_of
 from .write import check_report_path as check_report_path, write_report as write_report
+
+public(__name__)

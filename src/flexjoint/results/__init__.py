@@ -1,5 +1,6 @@
 """Files of results: NetCDF, CSV, NPZ and Parquet, written completely or not at all."""
 
+from ..boundary import public
 from .files import (
     check_results_path as check_results_path,
     check_table_path as check_table_path,
@@ -10,3 +11,5 @@ from .files import (
 )
 from .posture_table import PostureTable as PostureTable
 from .simulation_table import SimulationTable as SimulationTable
+
+public(__name__)

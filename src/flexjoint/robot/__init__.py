@@ -1,5 +1,6 @@
 """The robot as frozen data: links, joints, drives, and what every robot must fulfil."""
 
+from ..boundary import public
 from .drive_checks import FIDELITIES as FIDELITIES
 from .joints import JointKind as JointKind
 from .mimics import MovingJoint as MovingJoint
@@ -19,3 +20,5 @@ from .sources import (
     without_source as without_source,
     worst_trust as worst_trust,
 )
+
+public(__name__)

@@ -246,7 +246,7 @@ def one_period(
     memory, command = controller.checked_law(gains, before.memory, stages[0], seen)
     waiting, tau = instrumentation.torque(loop.robot, loop.period, before.instruments, command, before.done == 0)
 
-    asked = [controller.damper_command(seen)] if controller.commands_damping else []
+    asked = [controller.checked_damper_command(seen)] if controller.commands_damping else []
     plant = replace(plant, damping=asked[0]) if asked else plant
 
     def torque(stage: int, now: PlantState) -> Expression:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.runtime.kernel import BLOCKS_FROM, side_by_side
+from ..compiler.runtime.kernel import BLOCKS_FROM, side_by_side, stopped
 from ..progress import Progress
 from ..types import FloatArray
 from .arguments import Run
@@ -102,7 +102,7 @@ def run_blocks(
             place, state = place + block, after
             buffers.reverse()
             joint = after[-1]
-            if (joint < n).all() if batch else joint.item() < n:
+            if stopped() or ((joint < n).all() if batch else joint.item() < n):
                 return ended()
         report(place)
     return ended()

@@ -232,6 +232,13 @@ def checked_instrumentation(
                 f"simulate: observer '{name}' was made for {observer.period:g} s, not for {period:g} s; give both the "
                 "same period"
             )
+    if estimator is not None:
+        for name, size in zip(Measurement._fields, measurement_sizes(robot)):
+            if estimator.outputs.get(name, size) != size:
+                raise InputError(
+                    f"simulate: the estimator has {estimator.outputs[name]} as the size of its output '{name}', which "
+                    f"replaces a measurement of {size} numbers; give {name} that size, or another name"
+                )
     for name in noise:
         if name not in NOISES:
             raise InputError(f"simulate: there is no noise {quoted(name)!r}; choose from {', '.join(NOISES)}")

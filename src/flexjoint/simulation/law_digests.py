@@ -84,7 +84,7 @@ def controller_digest(controller: Controller) -> str:
     reference = ca.SX.sym("reference", controller.rows, controller.width)
     state = symbols(Measurement, robot) if controller.torque_sensors else symbols(JointState, robot)
     after, tau = controller.law(rows(gains), memory, rows(reference), state)
-    damping = [controller.damper_command(state)] if controller.commands_damping else []
+    damping = [controller.checked_damper_command(state)] if controller.commands_damping else []
     return traced([gains, *memory, reference, *state], [*after, tau, *damping])
 
 

@@ -174,8 +174,9 @@ def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:
     ) -> list[tuple[Array, Expression]]:
         state = plant.state(x[:p], x[p : 2 * p], x[2 * p :])
         still = [ca.SX.zeros(size) for size in controller.memory_sizes]
-        _, tau = controller.checked_law(rows(gains), still, rows(reference), plant.seen(controller, state))
-        asked = [controller.damper_command(plant.seen(controller, state))] if controller.commands_damping else []
+        seen = plant.seen(controller, state)
+        _, tau = controller.checked_law(rows(gains), still, rows(reference), seen)
+        asked = [controller.checked_damper_command(seen)] if controller.commands_damping else []
         now = replace(plant, damping=asked[0]) if asked else plant
         slipping = plant.gear_rates(x[2 * p :], x[p : 2 * p])
         rate = ca.vertcat(x[p : 2 * p], now.acceleration(t, state, tau, *base, *asked), slipping)

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import number
+from ..compiler.ir.trace import declare_outputs
 from ..errors import NOT_NUMBERS, RobotError, shown
 from ..file_limits import require
 from ..numerics import evaluate, unsupported
@@ -83,6 +84,9 @@ class Spring(ABC):
     """
 
     smoothness: ClassVar[float] = math.inf
+
+    def __init_subclass__(cls) -> None:
+        declare_outputs(cls, torque=1, deflection=1, energy=1)
 
     def __post_init__(self) -> None:
         if reason := self.unsupported():

@@ -1,5 +1,6 @@
 """Studies of robots that are not known exactly: parameters drawn at random, statistics of errors and failures."""
 
+from ..boundary import public
 from .cluster import cluster as cluster, local_cluster as local_cluster
 from .confirmation import ConfirmedOutcomes as ConfirmedOutcomes, confirm_outcomes as confirm_outcomes
 from .gain_search import GainSearch as GainSearch, gain_search as gain_search
@@ -24,3 +25,5 @@ from .summary import (
 )
 from .sweep import SweepTable as SweepTable, sweep as sweep
 from .worst_case import WorstCase as WorstCase, worst_case as worst_case
+
+public(__name__)

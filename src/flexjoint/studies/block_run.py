@@ -54,14 +54,18 @@ class BlockRun:
     after_first: Callable[[], Any] = lambda: None
 
     def run(self, executor: Any, threads: int) -> None:
-        """All blocks; after Ctrl-C only those that were finished."""
+        """All blocks; Ctrl-C raises KeyboardInterrupt once the running blocks are finished and kept."""
+        if left := self.take_stored():
+            with on_executor(executor, threads) as chosen:
+                self.compute(left, chosen)
+
+    def until_interrupted(self, executor: Any, threads: int) -> bool:
+        """`run`; whether Ctrl-C ended it."""
         try:
-            left = self.take_stored()
-            if left:
-                with on_executor(executor, threads) as chosen:
-                    self.compute(left, chosen)
+            self.run(executor, threads)
         except KeyboardInterrupt:
-            pass  # finished blocks are kept
+            return True
+        return False
 
     def rows(self, first: int) -> int:
         """Number of samples of a block."""

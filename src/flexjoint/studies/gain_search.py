@@ -11,7 +11,7 @@ import numpy as np
 
 from ..checks import finite, whole
 from ..control.base import Controller
-from ..errors import InputError, listed, shown
+from ..errors import InputError, listed, shown, warn
 from ..html import table
 from ..results.columns import Column
 from ..robot import Robot
@@ -59,7 +59,8 @@ class GainSearch:
     confidence: float
 
     def __repr__(self) -> str:
-        return f"<GainSearch over {self.quantile.size} gains: {self.paste} is best, {self.text}>"
+        ending = "" if self.complete else ", complete=False"
+        return f"<GainSearch over {self.quantile.size} gains: {self.paste} is best, {self.text}{ending}>"
 
     def _repr_html_(self) -> str:
         rows = [[f"{x:.5g}" for x in row] for row in zip(*(column.values for column in self.columns()))]
@@ -208,6 +209,7 @@ def gain_search(
     except KeyboardInterrupt:
         if not found:
             raise
+        warn(f"{OWNER} was interrupted after {len(found)} of {len(laws)} gains: better ones may exist")
     experiment.warn_of_steps(found[0], "they were left out for all gains")
     rows = [judged(x, level, confidence) for x in found]
     rows += [(np.nan,) * 4] * (len(points) - len(rows))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checks import number, whole
+from ..checks import number, number_array, whole
 from ..errors import InputError
 
 CONFIDENCE = 0.95
@@ -94,7 +94,7 @@ def quantile_interval(
     (50.0, 40.0, 61.0)
     """
     p, confidence = share("quantile_interval", "level", level), share("quantile_interval", "confidence", confidence)
-    x = np.array(values, dtype=float).ravel()
+    x = number_array("quantile_interval", "values", values).ravel()
     lost = np.zeros(x.size, dtype=bool) if unknown is None else np.asarray(unknown, dtype=bool)
     if not x.size or lost.shape != x.shape:
         raise InputError(f"quantile_interval: {x.size} values and a mask of shape {lost.shape}; give one per sample")

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from ..checks import positive, whole
 from ..control.base import Controller, innermost
 from ..control.open_loop import OpenLoop
-from ..errors import FlexjointWarning, InputError
+from ..errors import FlexjointWarning, InputError, Interrupted
 from ..html import table
 from ..robot import Robot
 from ..simulation.result import Simulation
@@ -226,11 +226,12 @@ def monte_carlo(
         options: Further options of `simulate`, such as period, sensors or contact.
 
     Returns:
-        A MonteCarlo.  After Ctrl-C it has the samples that were finished.
+        A MonteCarlo.
 
     Raises:
         InputError: An option is out of range, or the folder holds samples of another study (another robot, controller,
             reference or option).
+        Interrupted: Ctrl-C, a KeyboardInterrupt; its `partial` is the MonteCarlo of the finished samples.
         ClusterError: The scheduler or the workers of an executor are lost.
         OSError: The folder cannot be written to, or its disk is full.  What is stored stays.
 
@@ -272,9 +273,11 @@ def monte_carlo(
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", DIVERGED, UserWarning)  # the result has it
-        run.run(executor, threads)
+        interrupted = run.until_interrupted(executor, threads)
     columns = merged(found, plan.units)
     study = study_of(plan.loop.robot, plan.variations.names, columns, samples, plan.loop.step, limit, plan)
+    if interrupted:
+        raise Interrupted(study if collect else replace(study, stored=counted.samples))
     if not collect:
         return replace(study, stored=counted.samples)
     if keep_worst and store.place is not None:

@@ -143,7 +143,7 @@ def table_columns(table: Any) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     names = getattr(table, "column_names", getattr(table, "columns", None))
     if isinstance(table, Mapping):
         names = list(table)
-    if names is None or not len(names) or not all(isinstance(x, str) for x in names):
+    if not np.iterable(names) or not (names := list(names)) or not all(isinstance(x, str) for x in names):
         raise InputError(f"study is {shown(table)}; give what monte_carlo returns, or columns by name")
     found, units = {}, {}
     for header in names:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import whole
-from ..errors import InputError
+from ..errors import InputError, Interrupted
 from ..html import table
 from ..results.columns import Column
 from ..robot import Robot
@@ -160,6 +160,7 @@ def sobol_indices(
     names, groups = indexed(experiment, list(vary), grouped)
     d, parts = len(experiment.names), []
     rows = 1 << max((experiment.rows // (len(groups) + 2)).bit_length() - 1, 0)  # parts of a Sobol sequence
+    interrupted = False
     try:
         for part in slices(count, rows):
             a, b = base_samples(d, seed, part.start, part.stop)
@@ -172,13 +173,17 @@ def sobol_indices(
     except KeyboardInterrupt:
         if not parts:
             raise
+        interrupted = True
     f = np.concatenate(parts)
     x = estimate(PickFreeze(f[:, 0], f[:, 1], f[:, 2:]), confidence, seed)
     merit, shares = experiment.merit, (x.first, x.total, x.first_interval, x.total_interval)
     counts = (len(f), count, f.size)
-    return SobolIndices(
+    indices = SobolIndices(
         variations.robot, merit.name, merit.unit, names, *shares, confidence, x.mean, x.variance, *counts
     )
+    if interrupted:
+        raise Interrupted(indices)
+    return indices
 
 
 def indexed(experiment: Experiment, entries: list[str], grouped: bool) -> tuple[tuple[str, ...], list[list[int]]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..checks import whole
-from ..errors import InputError
+from ..errors import InputError, Interrupted
 from ..html import table
 from ..results.columns import Column
 from ..robot import Robot
@@ -153,11 +153,12 @@ def sweep(
         options: Further options of `simulate`.
 
     Returns:
-        A SweepTable, rows in the order of the axes, those that need another kernel first.  After Ctrl-C it has the
-        points that were finished.  A point that diverges, or whose step is too long, is a row like the others.
+        A SweepTable, rows in the order of the axes, those that need another kernel first.  A point that diverges, or
+        whose step is too long, is a row like the others.
 
     Raises:
         InputError: An axis is unknown, a value does not fit, or the folder holds something else.
+        Interrupted: Ctrl-C, a KeyboardInterrupt; its `partial` is the SweepTable of the finished points.
         ClusterError: The scheduler or the workers of an executor are lost.
 
     Example:
@@ -184,5 +185,9 @@ def sweep(
     counted = StudyProgress(f"simulating {plan.count} points", plan.count, progress)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", DIVERGED, UserWarning)  # the result has it
-        BlockRun(plan, plan.count, store, found.__setitem__, counted).run(executor, threads)
-    return SweepTable(plan.axes, merged(found, plan.units), plan.units, plan.count, plan)
+        run = BlockRun(plan, plan.count, store, found.__setitem__, counted)
+        interrupted = run.until_interrupted(executor, threads)
+    table = SweepTable(plan.axes, merged(found, plan.units), plan.units, plan.count, plan)
+    if interrupted:
+        raise Interrupted(table)
+    return table

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import whole
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..html import table
 from ..results.columns import Column
 from ..robot import Robot
@@ -66,7 +66,7 @@ class WorstCase:
     seed: int
 
     def __repr__(self) -> str:
-        return f"<WorstCase of {self.robot.name}: {self.text}>"
+        return f"<WorstCase of {self.robot.name}: {self.text}{'' if self.complete else ', complete=False'}>"
 
     def _repr_html_(self) -> str:
         rows = [[x, f"{y:.5g}", f"{100 * z:.0f} %"] for x, y, z in zip(self.names, self.parameters, self.places)]
@@ -182,6 +182,8 @@ def worst_case(
     experiment.warn_of_steps(every, "they were left out of the search")
     if found.value == -np.inf:
         raise InputError(f"{OWNER}: {experiment.too_long(every)}")
+    if found.interrupted:
+        warn(f"{OWNER} was interrupted after {1 + every.merit.size} of {count} runs: a worse robot may exist")
     k = int(np.argmax(score(every)))
     history = np.add(found.history, [1.0, 0.0])  # the nominal robot came first
     history[history[:, 1] > np.sqrt(DIVERGED), 1] = np.inf

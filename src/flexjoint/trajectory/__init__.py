@@ -3,6 +3,7 @@
 `base.py` holds `Trajectory`, what every trajectory is; one file per kind.
 """
 
+from ..boundary import public
 from .base import Trajectory as Trajectory, require_smoothness as require_smoothness
 from .cartesian import (
     Arc as Arc,
@@ -47,3 +48,5 @@ from .sinusoid import Sinusoid as Sinusoid
 from .smooth_trapezoid import SmoothTrapezoid as SmoothTrapezoid
 from .spline import Spline as Spline
 from .time_law import TimeLaw as TimeLaw
+
+public(__name__)

@@ -65,6 +65,8 @@ class Trajectory(ABC):
         except OverflowError:  # a power of a time constant, as a Python float
             message = f"{name}: derivative {order} exceeds the range of doubles; ask for a lower order"
             raise NonFiniteError(message) from None
+        if np.shape(stack) != (shape := (order + 1, *times.shape, self.n)):
+            raise InputError(f"{name}.derivatives returned an array of shape {np.shape(stack)}; it must be {shape}")
         if not np.isfinite(stack).all():
             k = next(k for k in range(order + 1) if not np.all(np.isfinite(stack[k])))
             raise NonFiniteError(f"{name}: derivative {k} exceeds the range of doubles; ask for a lower order")

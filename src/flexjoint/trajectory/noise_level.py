@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..checks import increasing, rows
 from ..types import FloatArray
 
 ORDER = 10  # of the differences: 3 Hz sampled at 50 Hz leaves 1e-7 of its amplitude
@@ -82,6 +83,8 @@ def noise_level(times: FloatArray, positions: FloatArray) -> NoiseLevel:
         >>> noise_level(t, (np.sin(2 * t) + noise)[:, None]).sigma.round(5).tolist()
         [0.0001]
     """
+    positions = rows("noise_level", "positions", positions, 1)
+    times = increasing("noise_level", "times", times, len(positions))
     m, n = positions.shape
     steps = np.diff(times)
     wide = steps > LONG * np.median(steps)

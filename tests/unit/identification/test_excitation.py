@@ -171,7 +171,8 @@ def test_an_interrupted_search_returns_the_best_so_far(monkeypatch):
         return whole(self, x, weight)
 
     monkeypatch.setattr(Search, "value", interrupted)
-    found = exciting_motion(fj.load("hua_3r"), 6.0)
+    with pytest.warns(fj.FlexjointWarning, match="was interrupted: this is the best motion so far"):
+        found = exciting_motion(fj.load("hua_3r"), 6.0)
     assert len(calls) == 21 and 0 < found.deviation <= 1
 
 

@@ -96,7 +96,10 @@ def test_interrupted_and_resumed(whole, tmp_path, monkeypatch):
         if len(done) == 3:  # nothing known, the first block, one from a thread
             signal.raise_signal(signal.SIGINT)
 
-    part = study(folder=folder, progress=interrupt)
+    with pytest.raises(KeyboardInterrupt) as error:
+        study(folder=folder, progress=interrupt)
+    assert isinstance(error.value, fj.Interrupted)
+    part = error.value.partial
     assert len(part.samples) > 8 and part.wanted == 40
     assert same(whole, part, part.samples)
     kept = sorted(folder.glob("blocks/*.parquet"))
@@ -115,7 +118,9 @@ def test_interrupted_before_anything_is_done():
     def interrupt(samples):
         raise KeyboardInterrupt
 
-    assert study(progress=interrupt).samples.size in (8, 0)
+    with pytest.raises(fj.Interrupted) as error:
+        study(progress=interrupt)
+    assert error.value.partial.samples.size in (8, 0)
 
 
 def test_an_error_in_a_thread_is_the_users(monkeypatch):

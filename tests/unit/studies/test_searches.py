@@ -95,7 +95,9 @@ def test_the_seed_decides_and_ctrl_c_keeps_the_worst_so_far(worst):
         if len(done) == 3:  # the nominal robot, a generation, another
             signal.raise_signal(signal.SIGINT)
 
-    part = fj.studies.worst_case(ROBOT, LAW, GOAL, 2.0, runs=200, seed=3, **OPTIONS, progress=interrupt)
+    with pytest.warns(fj.FlexjointWarning, match="interrupted after 17 of 200 runs: a worse robot may exist"):
+        part = fj.studies.worst_case(ROBOT, LAW, GOAL, 2.0, runs=200, seed=3, **OPTIONS, progress=interrupt)
+    assert "complete=False" in repr(part)
     assert not part.complete and part.runs == sum(done[:2]) and part.value == worst.history[0, 1]
 
 
@@ -185,7 +187,9 @@ def test_ctrl_c_keeps_the_gains_that_were_tried():
             signal.raise_signal(signal.SIGINT)
 
     options = OPTIONS | {"vary": {"load.mass": "2..3"}}
-    part = fj.studies.gain_search(ROBOT, law, GOAL, 0.1, grid=GRID, samples=8, progress=interrupt, **options)
+    with pytest.warns(fj.FlexjointWarning, match="interrupted after 2 of 6 gains: better ones may exist"):
+        part = fj.studies.gain_search(ROBOT, law, GOAL, 0.1, grid=GRID, samples=8, progress=interrupt, **options)
+    assert "complete=False" in repr(part)
     assert not part.complete and np.isnan(part.failures).sum() == 4 and not np.isnan(part.quantile[part.place])
 
 

@@ -104,7 +104,9 @@ def test_blocks_threads_and_interruptions_keep_the_bits(monkeypatch):
         signal.raise_signal(signal.SIGINT) if done else done.append(runs)
 
     done = []
-    part = run(64, progress=interrupt)
+    with pytest.raises(fj.Interrupted) as error:
+        run(64, progress=interrupt)
+    part = error.value.partial
     assert part.samples == 16 and not part.complete and part.wanted == 64
     assert np.array_equal(part.first, run(16).first)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, partial, wraps
 from itertools import accumulate
 from types import ModuleType
 from typing import Any
@@ -82,6 +82,29 @@ def declared_all(owner: str, what: str, arrays: Sequence[Array], values: Any) ->
     """Several values, as many as there are arrays."""
     check_count(owner, what, [array.name for array in arrays], values)
     return [declared(owner, array, value) for array, value in zip(arrays, values)]
+
+
+def declare_outputs(cls: type, **sizes: int) -> None:
+    """Check the results of methods that a user's class overrides: so many SX scalars each."""
+    for name, count in sizes.items():
+        if name in vars(cls) and not cls.__module__.startswith("flexjoint."):
+            setattr(cls, name, with_declared_output(vars(cls)[name], f"{cls.__name__}.{name}", count))
+
+
+def with_declared_output(method: Callable[..., Any], owner: str, count: int) -> Callable[..., Any]:
+    """A method whose results for SX are compared with their declaration."""
+    arrays = [Array(f"its result{f' {k}' if count > 1 else ''}", ()) for k in range(count)]
+
+    @wraps(method)
+    def checked(self: Any, *arguments: Any) -> Any:
+        value = method(self, *arguments)
+        if not any(map(is_symbolic, arguments)):
+            return value
+        return (
+            declared(owner, arrays[0], value) if count == 1 else tuple(declared_all(owner, "its result", arrays, value))
+        )
+
+    return checked
 
 
 def check_count(owner: str, what: str, names: Sequence[str], values: Any) -> None:

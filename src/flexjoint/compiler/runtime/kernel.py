@@ -60,7 +60,6 @@ class Result:
             k += layers or 1
         return shapes
 
-
     def arrays(self, value: Any) -> list[np.ndarray]:
         """The outputs of the Program in the value of a call, one array per layer of a stack."""
         results = [value] if self.type is None else list(value)
@@ -322,9 +321,29 @@ class Kernel(KernelBase):
         )
 
 
+_side = threading.local()
+
+
 def side_by_side(work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-    """What work makes of each part, each in a thread of its own."""
-    return [work(part) for part in parts] if len(parts) == 1 else list(pool(len(parts)).map(work, parts))
+    """What work makes of each part, each in a thread of its own; after Ctrl-C `stopped()` tells them to end."""
+    if len(parts) == 1:
+        return [work(part) for part in parts]
+    event = threading.Event()
+
+    def begin(part: Any) -> Any:
+        _side.event = event
+        return work(part)
+
+    futures = [pool(len(parts)).submit(begin, part) for part in parts]
+    try:
+        return [future.result() for future in futures]
+    finally:
+        event.set()
+
+
+def stopped() -> bool:
+    """Whether the results of this thread's work are not wanted any more."""
+    return getattr(_side, "event", None) is not None and _side.event.is_set()
 
 
 @functools.cache
