@@ -30,7 +30,7 @@ from . import (
     viewer as viewer,
 )
 from .algorithm import compile as compile, export_c as export_c, show_config as show_config
-from .boundary import public
+from .boundary import public as _public
 from .catalog import builtin_robots as builtin_robots
 from .compiler.runtime.kernel import Kernel as Kernel
 from .control.base import JointState as JointState
@@ -78,4 +78,4 @@ from .kinematics import inverse_kinematics as inverse_kinematics
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, random_robot as random_robot
 from .simulation import Simulation as Simulation, simulate as simulate
 
-public(__name__)
+_public(__name__)
