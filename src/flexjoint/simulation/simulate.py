@@ -194,7 +194,7 @@ def simulate(
         references = followed(np.linspace(times[0], times[-1], PLACES))
         check_along(loop.controller, references, parameters.gains, initial.state)
         blocking = blocking_for(batch) if compiled else PYTHON
-        check_stability(loop, blocking, initial.state, followed(np.asarray(times[0])), parameters.gains)
+        check_stability(loop, blocking, initial.state, followed, times, parameters.gains)
     if check and check != NOMINAL:
         check_steps(loop, parameters, initial.state)
     run = Run(
