@@ -39,6 +39,9 @@ def detect(
         str,
         typer.Option(help="best: the best that the columns allow; link: from joint torque sensors tau_e."),
     ] = "best",
+    detectable: Annotated[
+        float | None, typer.Option(help="Torque, Nm or N, that must be detected if it acts for 0.1 s, else a warning.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Residuals to write: .csv, .npz, .parquet; - is CSV on standard output."),
@@ -72,6 +75,7 @@ def detect(
         "confirmation": confirmation,
         "held": not measured_torque,
         "residual": residual,
+        "detectable": detectable,
     }
     how = reading.keywords
     quiet_log = None if calibration is None else read_log(calibration, model, **how)
@@ -132,6 +136,11 @@ def detection_data(found: DetectionReport) -> dict[str, Any]:
             name: {found.label(name, i): float(x) for i, x in enumerate(levels)}
             for name, levels in found.thresholds.items()
         },
+        "smallest_detectable": {
+            name: {found.label(name, i): float(x) for i, x in enumerate(torques)}
+            for name, torques in found.smallest.items()
+        },
+        "dead_encoders": [x.text(log) for x in found.dead_encoders],
         "detections": [
             {
                 "begin_s": x.begin,
@@ -152,7 +161,7 @@ def event_data(found: DetectionReport, event: Event) -> dict[str, Any]:
         "begin_s": event.begin,
         "end_s": event.end,
         "channel": channel,
-        "what": found.residual.causes.get(channel, channel),
+        "what": found.cause(event),
         "at": found.label(channel, entry),
         "largest_residual": event.peak,
         "threshold": float(found.thresholds[channel][entry]),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FlexjointWarning, InputError, shown, warn
+from ..checks import positive
+from ..errors import InputError, shown, warn
 from ..html import table
 from ..logs import Log, check_log
+from ..logs.quantities import labels
 from ..observers import (
     Detector,
     JointTorqueResidual,
@@ -29,8 +30,17 @@ from ..observers.timed import TimedObserver
 from ..results.columns import Column
 from ..robot import Robot
 from ..types import FloatArray
-from .calibration import check_plausible, learn_thresholds, needs
-from .outliers import Outlier, describe_outliers, find_outliers, stretches, without_outliers
+from .calibration import check_detectable, check_plausible, learn_thresholds, needs, smallest_detectable
+from .outliers import (
+    DeadEncoder,
+    Outlier,
+    bridged_torques,
+    dead_encoders,
+    describe_outliers,
+    find_outliers,
+    stretches,
+    without_outliers,
+)
 
 MOTOR_FASTER = 3.0  # cutoff of the spring torque estimated from motors, relative to that of the link residual
 TOGETHER = 0.1  # s; alarms closer than this are one detection
@@ -116,6 +126,7 @@ class DetectionReport:
         outputs: Residuals and alarms, (m, size), by name, and the status of each sample, (m, 1).
         outliers: Impossible numbers of the log, which were left out.
         calibration_outliers: Those of the fault-free part from which thresholds were learnt.
+        smallest: Smallest torque per joint or motor that raises an alarm if it acts for 0.1 s, (size,), by channel.
     """
 
     log: Log
@@ -124,6 +135,7 @@ class DetectionReport:
     outputs: Mapping[str, FloatArray]
     outliers: tuple[Outlier, ...] = ()
     calibration_outliers: tuple[Outlier, ...] = ()
+    smallest: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         count, top = len(self.detections), self.largest()
@@ -259,6 +271,23 @@ class DetectionReport:
             )
         return found
 
+    @cached_property
+    def dead_encoders(self) -> tuple[DeadEncoder, ...]:
+        """Encoders that repeat one number while their joint moves, or an unexplained torque acts on it."""
+        alarms = np.zeros((self.log.t.size, self.robot.n), dtype=bool)
+        for event in self.events:
+            motor = event.channel == "motor"
+            alarms[event.first : event.last + 1, self.robot.motor_joints[event.entry] if motor else event.entry] = True
+        return dead_encoders(self.log, alarms)
+
+    def cause(self, event: Event) -> str:
+        """Probable cause of an alarm."""
+        usual = self.residual.causes.get(event.channel, event.channel)
+        for x in self.dead_encoders:
+            if x.first <= event.last and event.first <= x.last:
+                return f"dead encoder {x.quantity} of {labels(self.robot, x.quantity)[x.entry]}, or {usual}"
+        return usual
+
     def struck(self, detection: Detection) -> list[str]:
         """Links that were struck in a collision; the struck link is one of these or lies beyond it."""
         felt = np.zeros(self.robot.n, dtype=bool)
@@ -302,6 +331,7 @@ def detect(
     confirmation: float = 0.0,
     held: bool = True,
     residual: str = "best",
+    detectable: float | None = None,
 ) -> DetectionReport:
     """Collisions and actuator faults in a log.
 
@@ -318,6 +348,8 @@ def detect(
         held: Whether row k of tau was commanded at t[k] and held (default) or measured at t[k].
         residual: "best", the one with the most information that the columns allow (default), or "link", the link
             residual from joint torque sensors.
+        detectable: Torque on any joint that must be detected if it acts for 0.1 s, Nm or N; a warning names joints that
+            need more.  By default 10 % of the effort limits of the robot.
 
     Returns:
         A DetectionReport.
@@ -327,7 +359,8 @@ def detect(
 
     A learnt threshold is the largest of three: the level for `per_hour` false alarms by noise, 1.2 times the largest
     fault-free residual, and 0.1 % of the joint's largest torque.  It is refused above half of the torque that the joint
-    can give.  Impossible numbers in a log are left out, with a warning.
+    can give.  Impossible numbers in a log, and outliers of the fault-free part, are left out, with a warning; a part
+    with more than 6 % of outliers, or too short for `per_hour`, is refused.
 
     Example:
         >>> import flexjoint as fj
@@ -345,14 +378,14 @@ def detect(
             "detect: thresholds are needed: give numbers, or quiet=(begin, end), a fault-free part of the log, or "
             "calibration=, another fault-free log" + (", and only one of them" if sum(given) > 1 else "")
         )
+    largest = None if detectable is None else positive("detect", "detectable", detectable)
     outliers = find_outliers(log)
     watched = without_outliers(log, outliers)
     warn_of_errors("the log", watched)
     if calibration is not None:
         warn_of_errors("the calibration", without_outliers(calibration, find_outliers(calibration)))
     if outliers:
-        text = describe_outliers(outliers, log.robot, log.t.size)
-        warnings.warn(f"detect: {text}", FlexjointWarning, stacklevel=2)
+        warn(f"detect: {describe_outliers(outliers, log.robot, log.t.size)}")
     bad: tuple[Outlier, ...] = ()
     if thresholds is None:
         source = watched if calibration is None else calibration
@@ -367,7 +400,12 @@ def detect(
         levels = Detector(chosen, each).thresholds
         check_plausible(levels, (watched,), "given")
     detector = Detector(chosen, levels, confirmation=confirmation)
-    return DetectionReport(log, chosen, detector.thresholds, run(detector, watched, held), outliers, bad)
+    smallest = smallest_detectable(chosen, detector.thresholds, confirmation)
+    check_detectable(smallest, log.robot, largest)
+    report = DetectionReport(log, chosen, detector.thresholds, run(detector, watched, held), outliers, bad, smallest)
+    for encoder in report.dead_encoders:
+        warn(f"detect: {encoder.text(log)}")
+    return report
 
 
 def warn_of_errors(name: str, log: Log) -> None:
@@ -438,6 +476,10 @@ def require(log: Log, needed: tuple[str, ...], what: str) -> None:
 
 def run(observer: TimedObserver, log: Log, held: bool) -> dict[str, FloatArray]:
     """Outputs of an observer along a log, by name."""
-    still = np.broadcast_to(0.0, (log.t.size, observer.robot.motor_count))
-    tau = log.tau if observer.reads_torque else still
-    return observer.run(log.t, Measurement(log.q, log.v, log.theta, log.theta_v, log.tau_e), tau, held=held)
+    tau = np.zeros((log.t.size, observer.robot.motor_count))
+    arrays = {name: getattr(log, name) for name in ("q", "v", "theta", "theta_v", "tau_e")}
+    if observer.reads_torque and log.tau is not None:
+        tau = bridged_torques(log.t, log.tau, log.period, round(longest(log.period) / log.period), held)
+        lost, name = ~np.all(np.isfinite(log.tau), axis=1), observer.reads[0]
+        arrays[name] = np.where(lost[:, None], np.nan, arrays[name])  # reported as lost, whether bridged or not
+    return observer.run(log.t, Measurement(**arrays), tau, held=held)

@@ -14,8 +14,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ..logs import Log
+from ..logs.motion_rules import is_deflection
 from ..logs.quantities import labels
 from ..robot import Robot
 from ..types import FloatArray
@@ -26,10 +28,15 @@ USUAL = 0.995  # quantile of a column that is its usual size
 UNUSUAL = 4.0  # a single sample this many times its neighbours and the usual size does not count as the largest
 TORQUES = 10.0  # a torque this many times what the joint can give is impossible
 WINDOW = 3  # samples to both sides
+FROZEN, TURNED = 0.1, 0.02  # s for which a dead encoder repeats a number, and rad or m that its joint moves then
 GRAVITY = 9.81  # m/s²
-FORCES, FORCE_SHARE = 30.0, 0.95  # a force this many times the given quantile is an outlier
-LEAST = 0.01  # of the largest torque: a smaller force is no outlier
-LONGEST_SPIKE = 4  # samples
+BLOCK = 100  # samples that give the size of the noise
+DEVIATIONS = 9.0  # median distances: six standard deviations of normal noise
+DIFFERENT = 4.0  # median distances of the neighbours from a line
+FORCES = 5.0  # median forces: 3.4 standard deviations
+SHARE = 0.2  # of a wrong torque that must show in the force, a mean over some samples; of an outlier nearby
+LASTING = 4  # samples
+FAR, USUAL_SHARE = 10.0, 0.9  # a mean force this many times the given quantile is a disturbance
 MOST_SHOWN = 3  # outliers in a message
 
 
@@ -60,7 +67,8 @@ def find_outliers(log: Log) -> tuple[Outlier, ...]:
             limit = speed_limit(log, name, i) if name not in ("tau", "tau_e") else torque_limit(log, name, i)
             if name in ("q", "theta"):
                 limit *= (WINDOW + 2) * log.period
-            found += [Outlier(k, float(log.t[k]), name, i, float(x[k, i])) for k in isolated_samples(x[:, i], limit)]
+            rows = np.flatnonzero(deviations(x[:, i]) > limit)
+            found += [Outlier(k, float(log.t[k]), name, i, float(x[k, i])) for k in rows.tolist()]
     return tuple(sorted(found))
 
 
@@ -96,65 +104,216 @@ def largest(x: FloatArray) -> float:
     return float(np.max(sizes[1:-1], where=sizes[1:-1] <= UNUSUAL * beside, initial=0.0))
 
 
-def isolated_samples(x: FloatArray, limit: float) -> list[int]:
-    """Samples that differ by more than a limit from the median of their neighbours."""
-    if not limit > 0:
-        return []
-    known = np.flatnonzero(np.isfinite(x))
-    with np.errstate(over="ignore"):
-        jumps = np.flatnonzero(np.abs(np.diff(x[known])) > limit / 2)
-    near = known[np.union1d(jumps, jumps + 1)]
-    around = near[:, None] + np.arange(-WINDOW, WINDOW + 1)
-    inside = (around >= 0) & (around < x.size)
-    values = np.where(inside, x[np.clip(around, 0, x.size - 1)], np.nan)
-    values = np.where(np.isfinite(values), values, np.nan)
-    there = np.sum(np.isfinite(values), axis=1) > 2
-    near, values = near[there], values[there]
-    if not near.size:
-        return []
-    with np.errstate(invalid="ignore", over="ignore"):
-        return near[np.abs(x[near] - np.nanmedian(values, axis=1)) > limit].tolist()
+def deviations(x: FloatArray) -> FloatArray:
+    """Distances (m,) of the samples of a column from the median of their neighbours; 0 where they are plausible.
+
+    At most WINDOW samples in a row deviate.  They are plausible within DEVIATIONS times the median distance in a block,
+    where the column is not smooth, and within DIFFERENT times that of their neighbours from a line, where it rings; and
+    within two steps, of the column or of a quantized sensor.
+    """
+    good, result = np.isfinite(x), np.zeros(x.size)
+    x = x[good]
+    if x.size <= 2 * WINDOW:
+        return result
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = sliding_window_view(np.pad(x, WINDOW, mode="reflect"), 2 * WINDOW + 1)
+        misfit = np.abs(x - np.median(near, axis=1))
+        blocks = np.sort(np.pad(misfit, (0, -x.size % BLOCK)).reshape(-1, BLOCK), axis=1)
+        count = np.count_nonzero(blocks, axis=1)  # that of a smooth column misfits at outliers only
+        scale, noisy = blocks[np.arange(len(blocks)), BLOCK - 1 - count // 2], count > BLOCK // 10
+        scale[~noisy] = np.median(scale[noisy]) if noisy.any() else 0.0
+        limit = DEVIATIONS * np.repeat(scale, BLOCK)[: x.size]
+        slope, steps = np.median(np.diff(near), axis=1), np.abs(np.diff(x))
+        near = near - slope[:, None] * np.arange(2 * WINDOW + 1)
+        near -= np.median(near, axis=1, keepdims=True)
+        limit = np.maximum(limit, DIFFERENT * np.median(np.abs(near), axis=1))
+        limit += 2 * (np.abs(slope) + smallest_step(steps))
+        limit[np.r_[0:WINDOW, x.size - WINDOW : x.size]] += 2 * WINDOW * np.median(steps)  # there slopes misfit
+    misfit[misfit <= limit] = 0.0
+    beside = sliding_window_view(np.pad(misfit, WINDOW), 2 * WINDOW + 1).max(axis=1)
+    result[good] = np.where(misfit > SHARE * beside, misfit, 0.0)  # medians beside an outlier are a little off
+    return result
+
+
+def smallest_step(steps: FloatArray) -> float:
+    """The smallest positive step of a column, which is at least its quantization; 0 if there is none."""
+    return float(np.min(steps[steps > 0])) if steps.any() else 0.0
 
 
 def without_outliers(log: Log, outliers: Sequence[Outlier]) -> Log:
-    """The log with NaN in place of the outliers."""
-    arrays = {}
-    for name in {outlier.quantity for outlier in outliers}:
-        arrays[name] = getattr(log, name).copy()
-        for outlier in outliers:
-            if outlier.quantity == name:
-                arrays[name][outlier.sample, outlier.entry] = np.nan
-    return replace(log, **arrays)
+    """The log with NaN in place of the outliers; disturbed samples lose their time, so that the residual restarts."""
+    arrays = {name: getattr(log, name).copy() for name in log.known}
+    t = log.t.copy()
+    for x in outliers:
+        if x.quantity in arrays:
+            arrays[x.quantity][x.sample, x.entry] = np.nan
+        else:
+            t[x.sample] = np.nan
+    return replace(log, t=t, **arrays) if outliers else log
+
+
+def bridged_torques(t: FloatArray, tau: FloatArray, period: float, most: int, held: bool) -> FloatArray:
+    """Torques with lost ones interpolated, so that momenta before and after short gaps are compared.
+
+    Without it the residual restarts at every lost torque, and the noise of the velocities adds up.
+
+    Args:
+        t: Times (m,), s.
+        tau: Torques (m, motors), NaN if lost, Nm or N.
+        period: Time between two samples, s.
+        most: Longest gap that is bridged, samples.
+        held: Whether a torque is held until the next sample; then that before missing rows becomes the mean until then.
+    """
+    rows, tau = np.arange(t.size), tau.copy()
+    for x in tau.T:
+        good = np.flatnonzero(np.isfinite(x))
+        lost = np.flatnonzero(~np.isfinite(x))
+        after = np.searchsorted(good, lost)
+        lost, after = (y[(after > 0) & (after < good.size)] for y in (lost, after))
+        short = lost[good[after] - good[after - 1] <= most]
+        x[short] = np.interp(short, rows[good], x[good])
+    if held:
+        steps = np.clip(np.nan_to_num(np.round(np.diff(t) / period), nan=1.0), 1, most + 1)
+        tau[:-1] += np.where(steps <= most, (1 - 1 / steps) / 2, 0.0)[:, None] * np.nan_to_num(np.diff(tau, axis=0))
+    return tau
+
+
+class DeadEncoder(NamedTuple):
+    """An encoder that repeats one number while its joint moves.
+
+    Args:
+        quantity: Q or theta.
+        entry: Joint or motor.
+        first, last: Samples of the log.
+        reason: Why the joint must have moved.
+    """
+
+    quantity: str
+    entry: int
+    first: int
+    last: int
+    reason: str
+
+    def text(self, log: Log) -> str:
+        """Sentence of a message."""
+        name, x = labels(log.robot, self.quantity)[self.entry], getattr(log, self.quantity)[self.first, self.entry]
+        times = f"from {log.t[self.first]:.4f} to {log.t[self.last]:.4f} s"
+        return f"the encoder {self.quantity} of '{name}' is dead: it stays at {x:.6g} {times}, while {self.reason}"
+
+
+def dead_encoders(log: Log, alarms: np.ndarray | None = None) -> tuple[DeadEncoder, ...]:
+    """Encoders that repeat one number while velocity or the encoder beyond the spring moves, or an alarm is raised.
+
+    Args:
+        log: The log.
+        alarms: Mask (m, n) of alarms by joint: they count where the joint moved just before, or never moves.
+    """
+    found = []
+    for name, rate, other in (("q", "v", "theta"), ("theta", "theta_v", "q")):
+        x, v, y = (getattr(log, quantity) for quantity in (name, rate, other))
+        joints = range(log.robot.n) if name == "q" else log.robot.motor_joints
+        for k, joint in enumerate(joints if x is not None else ()):
+            rows = np.flatnonzero(np.isfinite(x[:, k]))  # lost samples do not hide that a number is repeated
+            steps = np.abs(np.diff(x[rows, k]))
+            tick = smallest_step(steps)
+            for begin, end in stretches(steps == 0):
+                part, reason = slice(rows[begin], rows[end + 1] + 1), ""
+                if log.t[part.stop - 1] - log.t[part.start] < FROZEN:
+                    continue
+                came = abs(x[part.start, k] - x[rows[max(begin - BLOCK, 0)], k]) > 3 * tick
+                if v is not None and rate not in log.differenced and travel(v[part, k]) * log.period > TURNED:
+                    reason = f"its velocity is up to {np.nanmax(np.abs(v[part, k])):.3g}"
+                elif y is not None and bends(log, joint, y[part, joint], x[part, k]):
+                    reason = f"{other} moves"
+                elif alarms is not None and alarms[part, joint].any() and (came or not steps.any()):
+                    reason = "an unexplained torque acts on the joint"
+                if reason:
+                    found.append(DeadEncoder(name, k, part.start, part.stop - 1, reason))
+    return tuple(found)
+
+
+def travel(steps: FloatArray) -> float:
+    """Distance between the extreme positions that these steps lead to; lost steps count as none."""
+    return float(np.ptp(np.cumsum(np.nan_to_num(steps)))) if steps.size else 0.0
+
+
+def bends(log: Log, joint: int, moving: FloatArray, fixed: FloatArray) -> bool:
+    """Whether an encoder moves further than the spring between it and the other one deflects."""
+    phi = (moving - fixed)[np.isfinite(moving - fixed)]
+    known = not log.robot.variable_stiffness[joint] and phi.size > 0
+    return known and travel(np.diff(phi)) > TURNED and not is_deflection(log, joint, phi)
 
 
 # Fault-free parts ---------------------------------------------------------------------------------------------------
 
 
-def force_spikes(
-    log: Log, outputs: Mapping[str, FloatArray], kept: np.ndarray, cutoffs: Mapping[str, Sequence[float]]
-) -> list[int]:
-    """First sample of each short run of samples of a fault-free part whose force is far above the usual force.
+def forces(
+    outputs: Mapping[str, FloatArray], kept: np.ndarray, cutoffs: Mapping[str, Sequence[float]], period: float
+) -> dict[str, FloatArray]:
+    """Unfiltered unknown forces (m, size) by channel, less their medians: a bad sample disturbs at most two rows.
 
     Args:
-        log: The log.
         outputs: Residuals by channel, (m, size), Nm or N.
         kept: Mask of the fault-free samples, (m,).
         cutoffs: Cutoffs of the filters between force and residual, rad/s, by channel.
+        period: Time between two samples, s.
     """
-    tau = log.tau if log.tau is not None else log.tau_e
-    torques = np.zeros(1) if tau is None else np.array([usual(x) for x in tau[kept].T])
-    beyond = np.zeros(kept.size, dtype=bool)
+    result = {}
     for name, filters in cutoffs.items():
         force = outputs[name]
         for cutoff in filters:
-            fade = math.exp(-cutoff * log.period)
+            fade = math.exp(-cutoff * period)
             force = np.concatenate([force[:1], (force[1:] - fade * force[:-1]) / (1 - fade)])
-        size = np.abs(force - np.median(force[kept], axis=0))
-        least = np.maximum(torques[: size.shape[1]], LEAST * torques.max())
-        limit = np.maximum(FORCES * np.quantile(size[kept], FORCE_SHARE, axis=0), least)
-        beyond |= np.any((size > limit) & (limit > 0), axis=1)
-    beyond &= kept
-    return [first for first, last in stretches(beyond) if last - first < LONGEST_SPIKE]
+        result[name] = force - np.median(force[kept], axis=0)
+    return result
+
+
+def deviating_numbers(
+    log: Log, reads: Sequence[str], force: Mapping[str, FloatArray], kept: np.ndarray
+) -> tuple[Outlier, ...]:
+    """Numbers of a fault-free part that differ from their neighbours while the force is unusual.
+
+    The neighbours are the median of WINDOW samples to both sides, so at most WINDOW bad samples in a row are found.
+    Every scale is a median, so that nearly half of the samples may be bad; see `docs/detection.md`.
+    """
+    size = np.hstack([np.abs(x) for x in force.values()])
+    unusual = np.where(size > FORCES * np.median(size[kept], axis=0), size, 0.0).max(axis=1)
+    acting = sliding_window_view(np.pad(unusual, (0, WINDOW)), WINDOW + 1).max(axis=1) * kept  # in the next rows
+    found: list[Outlier] = []
+    for name in reads:
+        for i, x in enumerate(getattr(log, name).T):
+            limit = log.robot.motor_efforts[i] if name == "tau" else np.inf  # no more than that acts
+            misfit = deviations(np.clip(x, -limit, limit))
+            least = SHARE * misfit if name in ("tau", "tau_e") else 0.0  # a torque that acts leaves no such force
+            rows = np.flatnonzero((misfit > 0) & (acting > least))
+            found += [Outlier(k, float(log.t[k]), name, i, float(x[k])) for k in rows.tolist()]
+    return tuple(sorted(found))
+
+
+def lasting_disturbances(
+    log: Log, force: Mapping[str, FloatArray], kept: np.ndarray, least: FloatArray, shortest: int
+) -> tuple[Outlier, ...]:
+    """Samples of a fault-free part in which the mean force over LASTING samples is far above the usual one.
+
+    Args:
+        log: The log.
+        force: Unknown forces by channel, (m, size).
+        kept: Mask of the fault-free samples, (m,).
+        least: Force per joint or motor below which nothing is an outlier, Nm or N.
+        shortest: Samples that a disturbance lasts at least.
+    """
+    found: list[Outlier] = []
+    for name, x in force.items():
+        means = sliding_window_view(x, LASTING, axis=0).mean(axis=-1)
+        size = np.pad(np.abs(means), ((LASTING - 1, LASTING - 1), (0, 0)), mode="edge")
+        smallest = sliding_window_view(size, LASTING, axis=0).min(axis=-1)  # of all windows with this sample
+        limit = np.maximum(FAR * np.quantile(smallest[kept], USUAL_SHARE, axis=0), least[: x.shape[1]])
+        for i, disturbed in enumerate(((smallest > limit) & kept[:, None]).T):
+            for first, last in stretches(disturbed):
+                rows = range(first, last + 1)
+                if len(rows) >= shortest and np.median(np.abs(x[rows, i])) > limit[i]:  # not some of them alone
+                    found += [Outlier(k, float(log.t[k]), name, i, float(x[k, i])) for k in rows]
+    return tuple(sorted(found))
 
 
 def stretches(mask: np.ndarray) -> list[tuple[int, int]]:
@@ -163,51 +322,20 @@ def stretches(mask: np.ndarray) -> list[tuple[int, int]]:
     return [(int(first), int(last) - 1) for first, last in edges.reshape(-1, 2)]
 
 
-def locate_outliers(log: Log, samples: Sequence[int], reads: Sequence[str]) -> tuple[Outlier, ...]:
-    """For each bad sample the number, in it or beside it, that fits its neighbours worst in units of the usual step."""
-    columns = {name: getattr(log, name) for name in reads}
-    steps = {
-        name: np.quantile(np.nan_to_num(np.abs(np.diff(x, axis=0))), FORCE_SHARE, axis=0) for name, x in columns.items()
-    }
-    found = []
-    for sample in samples:
-        near = [k for k in (sample - 1, sample, sample + 1) if 0 <= k < log.t.size]
-        misfits = [(*misfit(x, k, steps[name]), k, name) for name, x in columns.items() for k in near]
-        _, i, k, name = max(misfits)
-        found.append(Outlier(k, float(log.t[k]), name, i, float(columns[name][k, i])))
-    return tuple(found)
-
-
-def misfit(x: FloatArray, k: int, step: FloatArray) -> tuple[float, int]:
-    """Distance of row k from the line through its neighbours, in usual steps, at the worst entry, and that entry."""
-    if 0 < k < len(x) - 1:
-        expected, slope = (x[k - 1] + x[k + 1]) / 2, np.abs(x[k + 1] - x[k - 1])
-    else:  # at the ends the line through the next two
-        near, far = (x[1], x[2]) if k == 0 else (x[-2], x[-3])
-        expected, slope = 2 * near - far, np.abs(near - far)
-    off = np.abs(x[k] - expected) / np.maximum(slope + step, 1e-12 + 1e-9 * np.abs(x[k]))
-    off = np.where(np.isfinite(off), off, -1.0)
-    i = int(np.argmax(off))
-    return float(off[i]), i
-
-
-def without_samples(log: Log, samples: Sequence[int]) -> Log:
-    """The log with NaN in these samples and the ones beside them."""
-    rows = np.unique(np.clip(np.add.outer(samples, [-1, 0, 1]).ravel(), 0, log.t.size - 1))
-    arrays = {name: getattr(log, name).copy() for name in log.known}
-    for x in arrays.values():
-        x[rows] = np.nan
-    return replace(log, **arrays)
-
-
 def describe_outliers(outliers: Sequence[Outlier], robot: Robot, samples: int) -> str:
-    """Text of a message: the number of outliers, and some of them with column, value and time."""
+    """Text of a message: the number of outliers; a few with column, value and time, many by column."""
     rows = len({outlier.sample for outlier in outliers})
-    columns = list(dict.fromkeys(f"{x.quantity}.{labels(robot, x.quantity)[x.entry]}" for x in outliers))
-    each = [
-        f"{x.quantity}.{labels(robot, x.quantity)[x.entry][:80]} = {x.value:.4g} at {x.t:.4f} s"
-        for x in outliers[:MOST_SHOWN]
-    ]
-    more = f", and others in {len(columns)} columns" if len(outliers) > MOST_SHOWN else ""
+    columns: dict[str, list[Outlier]] = {}
+    for x in outliers:
+        label = labels(robot, "q" if x.quantity in ("link", "residual") else x.quantity)[x.entry][:80]
+        columns.setdefault(f"{x.quantity}.{label}", []).append(x)
+    if len(outliers) <= MOST_SHOWN:
+        each = [f"{column} = {x.value:.4g} at {x.t:.4f} s" for column, listed in columns.items() for x in listed]
+    else:
+        each = [
+            f"{column}: {len(x)} from {x[0].t:.4f} to {x[-1].t:.4f} s, largest {max((y.value for y in x), key=abs):.4g}"
+            for column, x in list(columns.items())[:MOST_SHOWN]
+        ]
+    more = f", and others in {len(columns)} columns" if len(columns) > MOST_SHOWN else ""
     were = "was" if rows == 1 else "were"
     return f"{rows} of {samples} samples {were} impossible and left out: {'; '.join(each)}{more}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from ..detection.detection import DetectionReport
 from ..logs.header_words import shortened
 from ..observers import Status
@@ -47,10 +49,16 @@ def summary(found: DetectionReport) -> list[str]:
     lines += [f"clock set back from {before:.4f} s to {after:.4f} s" for before, after in found.clock_changes]
     if found.outliers:
         lines.append(f"impossible numbers, left out: {len(found.outliers)}")
+    if found.calibration_outliers:
+        lines.append(f"outliers of the fault-free part, left out: {len(found.calibration_outliers)}")
+    lines += [encoder.text(log) for encoder in found.dead_encoders]
     top = found.largest()
     level, unit = found.thresholds[top.channel][top.entry], found.unit(top.channel, top.entry)
     where = f"{found.label(top.channel, top.entry)} at {top.t:.3f} s, threshold {level:.3g} {unit}"
     lines.append(f"largest residual: {top.value:.3g} {unit}, {where}")
+    for name, torques in found.smallest.items():
+        each = [f"{found.label(name, i)} {x:.3g} {found.unit(name, i)}" for i, x in enumerate(torques) if x < np.inf]
+        lines.append(f"smallest detectable torque, acting for 0.1 s, {name}: {', '.join(each)}")
     seconds = sum(x.seconds for x in found.blind)
     lines.append(f"blind: {seconds:.4g} s, {lost} samples" if found.blind else "blind: never")
     lines.append(f"detections: {len(found.detections)}")
@@ -61,7 +69,6 @@ def detection_table(found: DetectionReport) -> Table:
     """One row per detection."""
     rows = []
     for x in found.detections:
-        names = list(dict.fromkeys(event.channel for event in x.events))
         top = found.largest(x)
         where = dict.fromkeys(found.label(event.channel, event.entry) for event in x.events)
         unit = found.unit(top.channel, top.entry)
@@ -69,7 +76,7 @@ def detection_table(found: DetectionReport) -> Table:
             [
                 f"{x.begin:.3f}",
                 f"{x.end:.3f}",
-                "; ".join(found.residual.causes.get(name, name) for name in names),
+                "; ".join(dict.fromkeys(found.cause(event) for event in x.events)),
                 ", ".join(where),
                 ", ".join(f"{link} or beyond" for link in found.struck(x)),
                 f"{top.value:.3g} {unit} at {found.label(top.channel, top.entry)}",

@@ -147,10 +147,10 @@ def test_blindness_is_told(rigid):
 
 def test_thresholds(rigid):
     """From another log, from a part of the log, or given; the least is a part of the torque."""
-    quiet = fj.detection.detect(rigid, quiet=(0.25, 0.55)).thresholds["residual"]
+    quiet = fj.detection.detect(rigid, quiet=(0.25, 0.55), per_hour=3600.0).thresholds["residual"]
     arrays = [x[250:551] for x in (rigid.t, rigid.q, rigid.v, rigid.theta, rigid.theta_v)]
     part = Log(RIGID, *arrays, None, rigid.tau[250:551])
-    other = fj.detection.detect(rigid, calibration=part)
+    other = fj.detection.detect(rigid, calibration=part, per_hour=3600.0)
     level, largest = other.thresholds["residual"], np.abs(other.outputs["residual"][300:551]).max(axis=0)
     assert np.all(level > 1.2 * largest) and np.all(level < 4 * largest)
     assert np.allclose(quiet, 1e-3 * np.abs(rigid.tau).max(axis=0)), "the start of the log takes large torques"
@@ -257,24 +257,24 @@ PENDULUM = fj.Robot(
 )
 
 
-def pendulum_log(**changes):
+def pendulum_log(count=100, **changes):
     """At rest below gravity along z, which no torque has to hold."""
-    t = np.arange(100) / 100
+    t = np.arange(count) / 100
     return Log(PENDULUM, **{"t": t, "q": 0 * t[:, None], "v": 0 * t[:, None], "tau": 0 * t[:, None], **changes})
 
 
 def test_a_quiet_part_that_teaches_nothing_is_refused():
     """An exact zero would give a detector that never raises an alarm, and does not say so."""
     with pytest.raises(fj.InputError, match="torque of 'pivot' are zero, so that no threshold can be learnt"):
-        fj.detection.detect(pendulum_log(), quiet=(0.0, 0.5))
+        fj.detection.detect(pendulum_log(), quiet=(0.0, 0.9))
 
 
 def test_a_residual_of_zero_takes_its_threshold_from_the_torque():
     """And a torque that nothing explains, later, is found."""
-    tau = np.where(np.arange(100) < 60, 0.0, 4.0)[:, None]
-    found = fj.detection.detect(pendulum_log(tau=tau), quiet=(0.0, 0.5))
+    tau = np.where(np.arange(200) < 160, 0.0, 4.0)[:, None]
+    found = fj.detection.detect(pendulum_log(200, tau=tau), quiet=(0.0, 1.5))
     assert found.thresholds["residual"].tolist() == [4e-3]
-    assert [x.begin for x in found.detections] == [0.61]
+    assert [x.begin for x in found.detections] == [1.61]
 
 
 def test_stamps_that_are_missing():
