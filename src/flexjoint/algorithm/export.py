@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..compiler.ir.labels import labelling
-from ..compiler.runtime.calling import COMPILER_STACK, with_stack
 from ..robot import Robot
 from .algorithm import Algorithm
 from .compile import compile
@@ -53,14 +51,9 @@ def export_c(
     from ..compiler.c.export import export
 
     kernel = compile(algorithm, robot, arrays, **keywords)
-    structure = algorithm.structure(robot, arrays, **keywords)
-    with labelling():
-        program, _ = with_stack(COMPILER_STACK, lambda: algorithm.trace(robot, structure))
     chosen = name or re.sub(r"[^A-Za-z0-9_]+", "_", f"{algorithm.__name__}_{robot.name}")
     about = (
         f"{algorithm.__name__} of the robot {robot.name}\nrobot digest {robot.digest}\n{kernel.operations} operations\n"
         f"written by flexjoint {version('flexjoint')}; all quantities on the link side, in SI units\n"
     )
-    names = [joint.name for joint in robot.joints]
-    options = {"float32": float32, "freestanding": freestanding}
-    return export(kernel, chosen, Path(folder), about, program=program, joints=names, **options)
+    return export(kernel, chosen, Path(folder), about, float32=float32, freestanding=freestanding)

@@ -59,8 +59,6 @@ def trace(
 ) -> Program:
     """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`; see `ir.trace.record`."""
     program = record(name, inputs, outputs, definitions or {}, known, packs)  # one operation per CasADi instruction
-    if program.sections:
-        program = without_dead_code(program)  # labelled values that no result needs
     program = optimise(program)  # the same results in fewer operations
     if not program.packs:
         return program

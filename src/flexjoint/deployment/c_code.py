@@ -167,10 +167,10 @@ def struct(name: str, members: Sequence[Field], real: str) -> str:
     return "\n".join(["typedef struct {", *lines, f"}} {name};"])
 
 
-def code(component: Component, name: str, target: Target, joints: Sequence[str]) -> str:
+def code(component: Component, name: str, target: Target) -> str:
     """The text of NAME.c."""
     structs, real = Structs.of(component), target.format.name
-    law = source(component.kernel, component.kernel.program, f"{name}_law", target, joints, header=name)
+    law = source(component.kernel, component.kernel.program, f"{name}_law", target, header=name)
     outputs = {x.array.name: x for x in structs.output}
     flagged = any(x.name == FLAGS for x in component.outputs)
     results = [f"{FLAGS}" if x.name == FLAGS else outputs[x.name].address("output->") for x in component.outputs]

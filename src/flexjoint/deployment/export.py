@@ -57,7 +57,7 @@ def export_component(
     ]
     files = {
         f"{chosen}.h": header(component, chosen, about, target),
-        f"{chosen}.c": code(component, chosen, target, ()),
+        f"{chosen}.c": code(component, chosen, target),
         f"{chosen}.hpp": cpp_header(chosen),
         "check.c": check_program(component, chosen, target),
         "Makefile": makefile(chosen, freestanding),

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from ..algorithm.algorithm import algorithm
 from ..algorithm.form import Call, Form
-from ..compiler.ir.labels import labelled_rows
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..types import Expression, FloatArray, Jet, Stack
@@ -373,8 +372,6 @@ def undamped_motion(
 def gathered(robot: Robot, sides: Sequence[MotorSide], tau: Expression) -> MotorMotion:
     """All motors together, and the torque of the joints, from the torque on the links."""
     side = MotorSide(*(ca.vertcat(*x) for x in zip(*sides)))
-    marks = {"theta": side[:3], "deflection": side[3:5], "spring_torque": side[5:6], "motor_torque": side[6:]}
-    labelled_rows("motor #", "its spring, motion and torque", marks, joints=False)
     return MotorMotion(*side[:6], of_joints(robot, at_springs(robot, tau), side.tau), side.tau)
 
 
@@ -389,8 +386,6 @@ def assembled(
     side = coupled_motors(robot, motors(robot), q, tau, phi)
     driving = side.tau if at_motors is None else side.tau + at_motors
     tau_e = of_joints(robot, at_springs(robot, tau), driving)
-    marks = {"theta": side[:3], "deflection": phi, "tau_e": [tau_e], "motor_torque": [driving]}
-    labelled_rows("drive", "friction of the joint, spring, and torque of the motor", marks)
     return MotorMotion(*side[:6], tau_e, driving)
 
 

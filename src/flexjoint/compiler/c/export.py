@@ -24,7 +24,7 @@ from ..ir.reference import apply
 from ..passes.finite_check import with_finite_check
 from ..runtime.kernel import Kernel
 from .example import example
-from .reading import by_sections, harmless, sections_of, value_names, with_decimals, with_titles
+from .reading import harmless, sines_first, value_names, with_decimals
 from .target import Target
 
 TAKEN = (
@@ -82,13 +82,6 @@ HEAD = """\
 #endif
 """
 
-
-NAMES = """\
-/* Names end with the number of the link or joint and the component in the frame of the link: omega_3_x. Time
-   derivatives are _d1, _d2; minus_x is -x. In sweeps: omega angular velocity, a acceleration of the origin minus
-   gravity, A acceleration matrix, W = omega omega^T; f, n load that accelerates the link alone, F, N load that the
-   joint passes on; m, h, Sigma moments of the mass distribution. */
-"""
 
 # The sine and the cosine of an angle share most of their operations, which the compiler finds only if both are inlined:
 # 106 instead of 149 ns for the rigid 7R inverse dynamics (gcc -O2 -mfma).
@@ -179,16 +172,12 @@ def export(
     folder: Path,
     about: str,
     *,
-    program: Program | None = None,
-    joints: Sequence[str] = (),
     float32: bool = False,
     freestanding: bool = False,
 ) -> list[Path]:
     """Writes NAME.h, NAME.c, a self-checking example.c and its Makefile; returns their paths.
 
     - `name`: of the C function
-    - `program`: that of the kernel, with labels
-    - `joints`: their names, for comments
     - `about`: lines of the comment in the header
     - `float32`: computes in single precision
     - `freestanding`: needs no C library
@@ -198,8 +187,8 @@ def export(
     makefile = MAKEFILE.replace("@NAME@", name).replace("@LIBRARIES@", "" if freestanding else " -lm")
     files = {
         f"{name}.h": header(kernel, name, about, target),
-        f"{name}.c": source(kernel, program or kernel.program, name, target, joints),
-        "example.c": example(kernel, program or kernel.program, name, target, parameters(kernel, target)),
+        f"{name}.c": source(kernel, kernel.program, name, target),
+        "example.c": example(kernel, kernel.program, name, target, parameters(kernel, target)),
         "Makefile": makefile.replace("@FLAGS@", " -ffreestanding -fno-math-errno" if freestanding else ""),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -256,19 +245,19 @@ def header(kernel: Kernel, name: str, about: str, target: Target) -> str:
 
 
 def source(
-    kernel: Kernel, program: Program, name: str, target: Target, joints: Sequence[str] = (), header: str = ""
+    kernel: Kernel, program: Program, name: str, target: Target, header: str = ""
 ) -> str:
     """The text of a C file with the function; static, if the header of another one is given."""
-    program = with_finite_check(by_sections(program))
+    program = with_finite_check(sines_first(program))
     names = [c_name for _, c_name, _ in parameters(kernel, target)]
     loops: list[str] = []
-    lines, value = statements(program, names, target, name, loops, joints)
+    lines, value = statements(program, names, target, name, loops)
     finite = f"    return !({value[len(program.code) - 1]} == {target.literal(0.0)});"
     head = HEAD.replace("@NAME@", header or name).replace("@EXTENDED@", "!= 0" if target.single else "> 1")
     if target.freestanding:
         head = head.replace("#include <math.h>\n", "").replace('off")', 'off", "no-math-errno", @COPIES@)')
         head = head.replace("@COPIES@", '"no-tree-loop-distribute-patterns"')  # no memcpy in place of a loop
-    opening = NAMES * bool(program.labels) + "static " * bool(header) + signature(kernel, name, target)
+    opening = "static " * bool(header) + signature(kernel, name, target)
     body = "\n".join([*loops, opening, "{", *lines, finite, "}", ""])
     functions = {"FJ_INLINE": INLINE} | {f"fj_{x}": elementary_function(x, target) for x in FUNCTIONS}
     return "\n".join([head, target.helpers(body, functions) + body])
@@ -280,7 +269,6 @@ def statements(
     target: Target,
     symbol: str,
     loops: list[str],
-    joints: Sequence[str] = (),
 ) -> tuple[list[str], dict[int, str]]:
     """The body of a function with arrays of these names, and what its values are called.
 
@@ -315,8 +303,7 @@ def statements(
         lines[i] = emit.taken()
     elements = [(f"{output}[{e}]", x) for output, row in zip(outputs, program.results) for e, x in enumerate(row)]
     stores = [f"    {element} = {value[x]};" for element, x in elements]
-    text = with_titles(lines, sections_of(program), program, joints, "results, and a sum that is 0 if they are finite")
-    return [*unused, *text, *stores], value
+    return [*unused, *(line for part in lines.values() for line in part), *stores], value
 
 
 LOOP = """\

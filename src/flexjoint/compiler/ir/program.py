@@ -22,11 +22,9 @@ import struct
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
-
-from .labels import Label, Section
 
 T = TypeVar("T")
 
@@ -136,17 +134,11 @@ class Program:
     code: tuple[Op, ...]
     results: tuple[tuple[int, ...], ...]
     packed: Program | None = None  # the same with packed values, for one row
-    labels: Mapping[int, Label] = field(default_factory=dict, compare=False)  # names of values, see labels.py
-    sections: tuple[Section, ...] = field(default=(), compare=False)
 
     def renamed(self, code: Sequence[Op], new: Mapping[int, int]) -> Program:
         """The same program with other code, in which value x is called new[x]."""
         results = tuple(tuple(new[x] for x in row) for row in self.results)
-        labels: dict[int, Label] = {}
-        for x, label in self.labels.items():
-            if x in new:
-                labels.setdefault(new[x], label)
-        return replace(self, code=tuple(code), results=results, labels=labels)
+        return replace(self, code=tuple(code), results=results)
 
     def with_loop_bodies(self, change: Callable[[Program], Program]) -> Program:
         """The same program with every loop's body changed."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial, wraps
 from itertools import accumulate
 from types import ModuleType
@@ -21,8 +20,7 @@ from ...errors import FlexjointError, InputError
 from ...lazy import ca, is_symbolic, sx
 from ...types import Expression
 from . import packing
-from .labels import Label, Labels, active
-from .program import LANES, Array, Builder, Loop, Program
+from .program import Array, Builder, Loop, Program
 from .scan import Definition, Operation
 
 
@@ -52,9 +50,7 @@ def record(
     recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions, packs)
     recorder.bind([symbol for symbol, _ in known], [partial(recorder.build.constant, x) for _, x in known])
     results = recorder.values([by_rows(ca, expression) for _, expression in outputs])
-    labels = recorder.labels(found) if (found := active()) else {}
-    program = recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
-    return replace(program, labels=labels, sections=tuple(found.sections)) if found else program
+    return recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
 
 
 def declared(owner: str, array: Array, value: object) -> Expression:
@@ -159,31 +155,6 @@ class Recorder:
     def program(self, inputs: Sequence[Array], outputs: Sequence[Array], results: Sequence[Sequence[int]]) -> Program:
         code, rows = tuple(self.build.code), tuple(tuple(row) for row in results)
         return Program(self.name, tuple(inputs), tuple(outputs), code, rows)
-
-    def labels(self, found: Labels) -> dict[int, Label]:
-        """The values of marked expressions; what no result needs is dead code.
-
-        Those in a loop, or of symbols that were replaced since, have no value here.
-        """
-        packed = {pack.symbol.element_hash() for pack in self.packs}
-        bound = {*self.symbols, *self.definitions, *packed}
-        nodes = found.nodes
-        if unknown := [x for x in symbols_of([node for node, _ in nodes]) if x.element_hash() not in bound]:
-            nodes = [(node, label) for node, label in nodes if not ca.depends_on(node, column(unknown))]
-        (values,) = self.values([[node for node, _ in nodes]])
-        labels: dict[int, Label] = {}
-        for value, (_, label) in zip(values, nodes):
-            if self.build.code[value].computed:
-                labels.setdefault(value, label)
-        for value, label in list(labels.items()):
-            op = self.build.code[value]
-            if op.name == "neg" and self.build.code[op.args[0]].computed:  # negations often end in what uses them
-                labels.setdefault(op.args[0], label._replace(name=f"minus_{label.name}"))
-            elif op.name in LANES:  # the packed value may be all that a result needs
-                known = labels.get(op.args[0], Label(label.section, ""))
-                if not known.name:
-                    labels[op.args[0]] = known._replace(lanes=(*known.lanes, (LANES.index(op.name), label)))
-        return labels
 
     def bind(self, symbols: Sequence[Expression], values: Sequence[Callable[[], int]]) -> None:
         """Give symbols the values that these functions record, when they are first needed."""

@@ -9,9 +9,6 @@ of which a call returns as NaN.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from ..ir.labels import Label
 from ..ir.packing import WIDTH
 from ..ir.program import LANES, Builder, Op, Program
 from ..ir.reference import FloatArithmetic, apply
@@ -36,12 +33,7 @@ def unpacked(program: Program) -> Program:
         else:
             lanes[i] = tuple(build.emit(op.name, *(lanes[x][k] for x in op.args)) for k in range(WIDTH))
     plain = program.renamed(build.code, {i: x[0] for i, x in lanes.items()})
-    labels: dict[int, Label] = {}
-    for i, label in program.labels.items():
-        for k, x in enumerate(lanes[i]):
-            if (found := label.lane(k)) and build.code[x].computed:
-                labels.setdefault(x, found)
-    return without_dead_code(replace(plain, labels=labels))
+    return without_dead_code(plain)
 
 
 class LaneBuilder(Builder):
@@ -96,4 +88,4 @@ def with_positive_zeros(program: Program) -> Program:
     for x in dict.fromkeys(x for row in program.results for x in row):
         new[x] = len(code)
         code.append(Op("add", (x, zero)))
-    return replace(program.renamed(code, new), labels=program.labels)
+    return program.renamed(code, new)

@@ -122,7 +122,7 @@ def source_files(component: Component, name: str) -> dict[str, str]:
     interface = files("flexjoint.deployment.fmu").joinpath("interface.c").read_text()
     return {
         f"{name}.h": header(component, name, about, Target()),
-        f"{name}.c": code(component, name, Target(), ()),
+        f"{name}.c": code(component, name, Target()),
         **continuous,
         "model.h": model,
         "interface.c": interface,

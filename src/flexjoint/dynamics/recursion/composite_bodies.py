@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from ...compiler.ir.labels import Section, labelled
 from ...robot import Robot
 from ...spatial import Inertia, ca, cross, is_zero, skew, sx, zeros
 from ...types import Expression, Jet, Scalar, Vector
@@ -28,11 +27,8 @@ from .bodies import (
 )
 from .definiteness import check_inertia
 from .kinematics import joint_pose, poses
-from .sweeps import marks
 
 FEW_JOINTS = 16  # up to here both ways of an algorithm are traced and counted; beyond, the one linear in N is cheaper
-
-COMPOSITE = "inertia of link # and all that it carries, and load for a unit acceleration of joint #"  # in exported C
 
 Result = TypeVar("Result")
 Rows = list[dict[int, Scalar]]  # M[i][j] for i and j among its ancestors and itself; the rest is zero
@@ -59,7 +55,6 @@ def unit_forces(tree: list[Body], q: Expression) -> list[tuple[Vector, Vector]]:
         if body.parent >= 0:
             composite[body.parent] = composite[body.parent] + composite_in_parent(body, inertia, q)
         forces[i] = (inertia.moment(A, zeros(3, 3), a), inertia.force(A, a))
-        labelled(Section("inward sweep", i, body.coordinate, COMPOSITE), marks(inertia) | dict(zip("nf", forces[i])))
     return forces
 
 

@@ -11,14 +11,10 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from ...compiler.ir.labels import Section, labelled
 from ...compiler.ir.scan import scan, unrolled
 from .bodies import Body
 
 LOOP_FROM = 180  # joints times orders²: unrolled code is as fast up to 20 joints at 3 orders, beyond 100 joints at 1
-
-OUTWARD = "motion of link #, and the load that accelerates it alone"  # what sections of exported C are called
-INWARD = "load that joint # passes to its link and all that it carries"
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -50,8 +46,6 @@ def outward(
         _, found = repeat(kept, states[parent] if parent >= 0 else base, [(placeless(tree[i]), inputs[i]) for i in run])
         states += [state for state, _ in found]
         results += [result for _, result in found]
-        for i, (state, result) in zip(run, found):
-            labelled(Section("outward sweep", i, tree[i].coordinate, OUTWARD), marks(state) | marks(result, own=True))
     return states, results
 
 
@@ -78,21 +72,10 @@ def inward(
     for run in reversed(runs(tree)):
         xs = [(placeless(tree[i]), inputs[i], found[i]) for i in run]
         rest, found[run[0] : run[-1] + 1] = repetition(run, orders, loop_from)(added, nothing, xs, reverse=True)
-        for i in reversed(run):
-            labelled(Section("inward sweep", i, tree[i].coordinate, INWARD), marks(found[i]))
         parent = tree[run[0]].parent
         if parent >= 0:
             found[parent] += rest
     return found
-
-
-def marks(record: Any, own: bool = False) -> dict[str, Any]:
-    """The fields of a NamedTuple for `labelled`; in lower case if they are those of the body on its own.
-
-    Other states have no names.
-    """
-    names = getattr(record, "_fields", ())
-    return {name.lower() if own else name: getattr(record, name) for name in names}
 
 
 def runs(tree: Sequence[Body]) -> list[range]:
