@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..checks import number, positive
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..logs import Log
 from ..logs.circular_rules import circular_stiffness
 from ..progress import activity
@@ -116,6 +116,10 @@ def identify(
         parts = with_torques(robot, parts, loop, notes)
     motors = all(x.tau is not None for x in parts)
     sensors = all(x.tau_e is not None for x in parts)
+    if not (motors or any(robot.elastic)):
+        raise InputError(
+            f"identify: the joints of {robot.name} are rigid, which needs tau: log it, or read tau_e as tau"
+        )
     chosen = ("base" if motors or sensors else "known") if links == "auto" else links
     if chosen != "known" and not (motors or sensors):
         raise InputError(
@@ -130,7 +134,13 @@ def identify(
     circular = {i for i in range(robot.n) if robot.elastic[i] and any(circular_stiffness(x, i) for x in given)}
     straight = {x.joint for x in worn} | circular
     simulated = method == "output_error" or loop is not None
-    found = search.run(friction, spring, given, straight, notes, reversals=simulated)
+    found = search.run(friction, spring, given, straight, said := list[str](), simulated)
+    while search.anchor(found):
+        found = search.run(friction, spring, given, straight, said := list[str](), simulated)
+    notes += said
+    if search.anchored:
+        names = listed(robot.joints[i].name for i in search.anchored)
+        notes.append(f"the torque sensor of {names} is taken as right: motor torques hardly show its scale")
     what, parts, held = found.equations[0].unknowns, [x.recording for x in found.equations], found.equations[0].held
     result = found.fit
     tests, asked = found.tests, found.scores
@@ -193,15 +203,8 @@ def in_words(what: Unknowns, values: FloatArray, covariance: FloatArray) -> list
         what: The parameters.
         values, covariance: In the words of robot files.
     """
+    deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     return [
-        Estimate(
-            x.name,
-            x.kind,
-            x.joint if x.joint >= 0 and x.kind not in ("base", "payload") else -1,
-            x.unit,
-            float(v),
-            float(s),
-            natural_prior(x, what),
-        )
-        for x, v, s in zip(what.parameters, values, np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+        Estimate(x.name, x.kind, max(x.joint, -1), x.unit, float(v), float(s), natural_prior(x, what))
+        for x, v, s in zip(what.parameters, values, deviations)
     ]

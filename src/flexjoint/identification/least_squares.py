@@ -181,7 +181,6 @@ def fit(
         if changing:
             shares = iter([x.leverage(inverse) for x in white])
             densities = [[density(x.residual, next(shares, None)) for x in part] for part in parts]
-        if changing:
             others = [instruments(x, values) for x in smooth]
         white = [
             whitened(*joint, whole.recording)

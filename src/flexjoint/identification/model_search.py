@@ -79,13 +79,11 @@ class ModelSearch:
         delay: float | None,
     ) -> None:
         self.robot, self.links, self.motors, self.sensors = robot, links, motors, sensors
-        self.held, self.delay = held, delay
-        self.slow_left_out: frozenset[int] = frozenset()  # joints whose reversals do not count
+        self.command_held, self.delay = held, delay
         self.anchored: dict[int, float] = {}  # standard deviations of sensor scales that are taken as 1, by joint
-        self.measured = [Signals(robot, x, links) for x in parts]
-        self.smooth = [
-            Signals(robot, x, links, motion_band(x), "q" if x.reference is None else "reference") for x in parts
-        ]
+        measured = [Signals(robot, x, links) for x in parts]
+        sources = ["q" if x.reference is None else "reference" for x in parts]
+        self.signals = measured, [Signals(robot, x, links, motion_band(x), y) for x, y in zip(parts, sources)]
 
     def run(
         self,
@@ -106,41 +104,9 @@ class ModelSearch:
             notes: Gets sentences about what was found.
             reversals: Whether reversals stay although friction there may be none of the laws: simulations need them.
         """
-        signals, held, noted = (self.measured, self.smooth), self.held, len(notes)
-        found = self.searched(friction, spring, logs, straight, notes, reversals)
-        if self.anchor(found):
-            (self.measured, self.smooth), self.held, self.slow_left_out = signals, held, frozenset()
-            del notes[noted:]
-            names = listed(self.robot.joints[i].name for i in self.anchored)
-            notes.append(f"the torque sensor of {names} is taken as right: motor torques hardly show its scale")
-            found = self.searched(friction, spring, logs, straight, notes, reversals)
-        return found
-
-    def anchor(self, found: Found) -> bool:
-        """Take sensor scales as 1 that motor torques do not show; whether there are any.
-
-        Stiffness, inertias of the links and 1/scale share a factor that the motor equation alone determines: it shows
-        a scale whose deviation is that of an identified value, or that differs significantly from 1.
-        """
-        for k, x in enumerate(found.equations[0].unknowns.parameters):
-            if x.kind == "sensor_scale":
-                c, deviation = found.fit.values[k], math.sqrt(found.fit.covariance[k, k])
-                shown = deviation <= GOOD * c or abs(c - 1) > SIGNIFICANT * deviation
-                if c <= 0 or not (found.fit.converged and shown):
-                    self.anchored[x.joint] = deviation
-        return bool(self.anchored)
-
-    def searched(
-        self,
-        friction: str,
-        spring: str,
-        logs: Sequence[Log],
-        straight: Set[int],
-        notes: list[str],
-        reversals: bool,
-    ) -> Found:
-        """The fit of `run`, with these sensor scales."""
         self.friction, self.spring, self.straight = friction, spring, straight
+        (self.measured, self.smooth), self.held = self.signals, self.command_held
+        self.slow_left_out: frozenset[int] = frozenset()  # joints whose reversals do not count
         self.springs = self.first_springs = first_springs(self.robot, spring, logs, notes)
         laws, free = first_laws(self.robot, friction), friction == "auto" and self.motors
         if not free and not (self.motors and self.may_be_sampled):
@@ -152,6 +118,20 @@ class ModelSearch:
         laws = asked_laws(found, laws) if free else laws
         found = self.widened(self.fitted(laws, found), laws)
         return self.without_reversals(found, notes) if free and not reversals else found
+
+    def anchor(self, found: Found) -> bool:
+        """Take sensor scales as 1 that motor torques do not show; whether there are any more of them.
+
+        Stiffness, inertias of the links and 1/scale share a factor that the motor equation alone determines: it shows
+        a scale whose deviation is that of an identified value, or that differs significantly from 1.
+        """
+        before = len(self.anchored)
+        for k, x in enumerate(found.equations[0].unknowns.parameters):
+            c, deviation = found.fit.values[k], math.sqrt(found.fit.covariance[k, k])
+            shown = deviation <= GOOD * c or (abs(c - 1) > SIGNIFICANT * deviation and c > 0)
+            if x.kind == "sensor_scale" and x.joint not in self.anchored and not (found.fit.converged and shown):
+                self.anchored[x.joint] = deviation
+        return len(self.anchored) > before
 
     def widened(self, found: Found, laws: tuple[str, ...]) -> Found:
         """The fit with friction by direction and cubic springs where the residuals ask for them and laws are free."""

@@ -31,6 +31,7 @@ VAGUE = 30.0  # deviation of a vague prior, relative to the value or its scale
 ANCHORED = 1e-4  # standard deviation of a sensor scale that is taken as 1
 VELOCITY_FACTOR = 1.5  # deviation of the logarithm of a friction velocity, before any data
 BY_DIRECTION = "_by_direction"
+ROWS = {"viscous": 1, "coulomb": 3, "stribeck": 5}  # parameters of a friction model
 FRICTIONS = ("viscous", "coulomb", "stribeck", f"coulomb{BY_DIRECTION}", f"stribeck{BY_DIRECTION}")
 LINKS = ("base", "payload", "known")
 PAYLOAD = ("m", "h_x", "h_y", "h_z", "I_xx", "I_xy", "I_yy", "I_xz", "I_yz", "I_zz")
@@ -184,47 +185,25 @@ def joint_parameters(
 
 def friction_parameters(i: int, path: str, law: Friction, friction: str, torque: str, per: str) -> list[Parameter]:
     """Those of the friction of a motor; velocities are estimated by their logarithms."""
-    path = f"{path}.motor.friction"
-    known = law.present
-    found = [
-        Parameter(
-            f"{path}.viscous", "viscous", i, f"{torque} s/{per}", law.viscous, VAGUE * max(law.viscous, 10.0), known
-        )
-    ]
-    if friction == "viscous":
-        return found
-    F_c, v_c = law.coulomb, law.velocity or 0.01
-    found.append(Parameter(f"{path}.coulomb", "coulomb", i, torque, F_c, VAGUE * max(F_c, 10.0), known))
-    found.append(
-        Parameter(f"{path}.velocity", "log_velocity", i, f"{per}/s", math.log(v_c), VELOCITY_FACTOR, bool(law.velocity))
-    )
-    if friction.startswith("stribeck"):
-        rise = 0.0 if law.static is None else law.static - law.coulomb
-        v_s = law.stribeck_velocity or 10 * v_c
-        found.append(
-            Parameter(f"{path}.static", "rise", i, torque, rise, VAGUE * max(rise, 10.0), law.static is not None)
-        )
-        found.append(
-            Parameter(
-                f"{path}.stribeck_velocity",
-                "log_stribeck",
-                i,
-                f"{per}/s",
-                math.log(v_s),
-                VELOCITY_FACTOR,
-                law.static is not None,
-            )
-        )
+    path, v_c, rises = f"{path}.motor.friction", law.velocity or 0.01, law.static is not None
+    rise, v_s = (law.static or law.coulomb) - law.coulomb, law.stribeck_velocity or 10 * v_c
+    rows = [
+        ("viscous", "viscous", f"{torque} s/{per}", law.viscous, law.present),
+        ("coulomb", "coulomb", torque, law.coulomb, law.present),
+        ("log_velocity", "velocity", f"{per}/s", math.log(v_c), bool(law.velocity)),
+        ("rise", "static", torque, rise, rises),
+        ("log_stribeck", "stribeck_velocity", f"{per}/s", math.log(v_s), rises),
+    ][: ROWS[friction.removesuffix(BY_DIRECTION)]]
+    found = []
+    for kind, name, unit, prior, known in rows:
+        spread = VELOCITY_FACTOR if kind.startswith("log") else VAGUE * max(prior, 10.0)
+        found.append(Parameter(f"{path}.{name}", kind, i, unit, prior, spread, known))
     if friction.endswith(BY_DIRECTION):
-        own = {x.kind: x for x in found}
         back = law.backward or law
-        numbers = {"viscous": back.viscous, "coulomb": back.coulomb, "rise": (back.static or 0.0) - back.coulomb}
-        for kind in ("viscous", "coulomb", "rise"):
-            if kind in own:
-                x = own[kind]
-                name = x.name.replace(".friction.", ".friction.backward.")
-                prior = max(numbers[kind], 0.0)
-                found.append(replace(x, name=name, kind=f"{kind}_backward", prior=prior))
+        priors = {"viscous": back.viscous, "coulomb": back.coulomb, "rise": (back.static or 0.0) - back.coulomb}
+        for x in [x for x in found if x.kind in priors]:
+            name = x.name.replace(".friction.", ".friction.backward.")
+            found.append(replace(x, name=name, kind=f"{x.kind}_backward", prior=max(priors[x.kind], 0.0)))
     return found
 
 

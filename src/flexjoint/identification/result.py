@@ -227,7 +227,7 @@ class Identification:
     def drive_file(self) -> DriveFile:
         """The drive file: each value with its deviation, prior and verdict."""
         return DriveFile(
-            drive_text(self.prior, self.robot, self.estimates, self.correlation, self.origin, self.notes),
+            drive_text(self.robot, self.estimates, self.correlation, self.origin, self.notes),
             "identified drives",
         )
 

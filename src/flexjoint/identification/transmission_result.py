@@ -16,6 +16,7 @@ from ..errors import RobotError
 from ..formats.drive_files import DriveFile
 from ..robot import Robot
 from ..types import FloatArray
+from .drive_text import drive_text
 from .estimates import IDENTIFIED, SIGNIFICANT, UNKNOWN, WEAK, Estimate, natural_prior
 from .identifiability import ADVICE, CORRELATED, GOOD, POOR, impossible
 from .laws import estimated_friction
@@ -24,7 +25,6 @@ from .parameters import Unknowns
 from .residuals import ResidualTest
 from .result import Curves, Identification
 from .transmission_parameters import law_numbers, motor_place
-from .transmission_text import transmission_text
 
 
 class VariableStiffnessIdentification(Identification):
@@ -38,7 +38,7 @@ class VariableStiffnessIdentification(Identification):
     @cached_property
     def drive_file(self) -> DriveFile:
         """The drive file: each value with its deviation, prior and verdict."""
-        text = transmission_text(self.robot, self.estimates, self.correlation, self.origin, self.notes)
+        text = drive_text(self.robot, self.estimates, self.correlation, self.origin, self.notes)
         return DriveFile(text, "identified drives")
 
     @property

@@ -96,6 +96,9 @@ def test_missing_columns_and_motion_are_named(log):
         identified(fj.logs.Log(bench(), log.t, q=log.q, tau=log.tau))
     with pytest.raises(fj.InputError, match="link positions q"):
         identified(fj.logs.Log(bench(), log.t, theta=log.theta, tau=log.tau))
+    rigid = fj.logs.Log(bench().rigid(), log.t, q=log.q, tau_e=log.tau)
+    with pytest.raises(fj.InputError, match="rigid, which needs tau"):
+        fj.identification.identify(bench().rigid(), rigid)
     with pytest.raises(fj.InputError, match="does not move"):
         identified(fj.logs.Log(bench(), log.t, q=0 * log.q, theta=0 * log.theta, tau=log.tau))
     with pytest.raises(fj.InputError, match="bandwidth is 400 Hz"):
