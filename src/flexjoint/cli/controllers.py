@@ -25,6 +25,24 @@ def registrations() -> dict[str, Registration]:
     return {name: kind.registration for name, kind in sorted(REGISTRY.items()) if kind.registration is not None}
 
 
+def registration(name: str) -> Registration:
+    """How a controller is registered, with or without "+mid_period" behind its name.
+
+    Raises:
+        InputError: There is no such controller.
+    """
+    from ..control import MID_PERIOD
+    from ..errors import InputError
+    from ..formats.toml import suggestion
+
+    known, plain = registrations(), name.removesuffix(MID_PERIOD)
+    if plain not in known:
+        raise InputError(
+            f"no controller '{name}'; {suggestion(plain, known)}; 'flexjoint controllers' lists what they take"
+        )
+    return known[plain]
+
+
 def option(law: Registration) -> str:
     """The option that takes the numbers of a controller."""
     return "--gains" if law.gains else "--poles"
@@ -41,7 +59,7 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
     """The controller that --controller, --gains, --poles and --measured describe.
 
     Args:
-        name: A registered name.
+        name: A registered name, with "+mid_period" behind it to evaluate the controller at mid-period.
         robot: The robot to control.
         gains: Text of --gains, such as "1000,60".
         poles: Text of --poles: one real pole, 1/s.
@@ -52,16 +70,10 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
         InputError: There is no such controller, its numbers are missing, too few or too many, or it has no choice of
             what it measures.
     """
-    from ..control import REGISTRY
+    from ..control import MID_PERIOD, MidPeriod, registered_controller
     from ..errors import InputError
-    from ..formats.toml import suggestion
 
-    known = registrations()
-    if name not in known:
-        raise InputError(
-            f"no controller '{name}'; {suggestion(name, known)}; 'flexjoint controllers' lists what they take"
-        )
-    law = known[name]
+    law = registration(name)
     text, most = gains if law.gains else poles, len(law.numbers)
     try:
         values = [float(x) for x in text.split(",")]
@@ -70,25 +82,34 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
     if not most - law.optional <= len(values) <= most:
         given = f"not {text!r}" if text else "which is missing"
         raise InputError(f"{name} takes {usage(law)}, {given}")
-    made: Any = REGISTRY[name].from_numbers(robot, values, period)
     if not measured:
-        return made
+        return registered_controller(name, robot, values, period)
+    made: Any = registered_controller(name.removesuffix(MID_PERIOD), robot, values, period)
     if not hasattr(made, "measured"):
         raise InputError(f"--measured belongs to feedback_linearization; {name} has one set of sensors")
-    return replace(made, measured=" ".join(measured.replace(",", " ").split()))
+    made = replace(made, measured=" ".join(measured.replace(",", " ").split()))
+    return MidPeriod(made, period) if name.endswith(MID_PERIOD) else made
 
 
 def controller_code(law: Controller, text: str, period: float, robot: str = "robot") -> Code:
     """Python for a controller of `named_controller`.
 
     Args:
-        law: The controller, without anything that wraps it.
+        law: The controller, without anything that wraps it but MidPeriod.
         text: Its gains or pole, as on the command line.
         period: Sampling period, s.
         robot: Python for its robot; default "robot".
     """
+    from ..control.base import innermost
+
     values = [float(x) for x in text.split(",")]
-    return call(f"fj.control.{type(law).__name__}.from_numbers", Code(robot), values, period)
+    code = call(f"fj.control.{type(innermost(law)).__name__}.from_numbers", Code(robot), values, period)
+    return mid_period_code(code, period) if any(law.times) else code
+
+
+def mid_period_code(controller: Code, period: float) -> Code:
+    """Python for a controller at mid-period."""
+    return call("fj.control.MidPeriod", controller, period)
 
 
 def compensated_controller(
@@ -104,13 +125,14 @@ def compensated_controller(
     Raises:
         InputError: As `named_controller`, and if the robot has no friction.
     """
-    from ..control import REGISTRY, FrictionCompensation
+    from ..control import MID_PERIOD, REGISTRY, FrictionCompensation
     from ..control.friction_compensation import VELOCITIES
     from ..errors import InputError
 
     if velocity not in VELOCITIES:
         raise InputError(f"--compensate-friction takes {' or '.join(VELOCITIES)}, not {velocity!r}")
-    contained = name in REGISTRY and REGISTRY[name].contains_friction
+    kind = REGISTRY.get(name.removesuffix(MID_PERIOD))
+    contained = kind is not None and kind.contains_friction
     law = named_controller(name, robot.without_friction() if contained else robot, gains, poles, period, measured)
     return FrictionCompensation(law, velocity, share, robot)  # type: ignore[arg-type]
 
@@ -135,7 +157,8 @@ def controllers() -> CommandResult:
     ]
     note = (
         "Gains are in SI units, one for all joints; POLE is negative, in 1/s. --json adds the unit and meaning of each "
-        "number. Formulas: docs/control.md."
+        "number. Behind a name, +mid_period evaluates a tracking controller for the middle of its period. Formulas: "
+        "docs/control.md."
     )
     table = Table(["controller", "takes", "what it does", "robots"], rows, note=note)
     return CommandResult([table], {"controllers": data})

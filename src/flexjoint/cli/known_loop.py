@@ -8,7 +8,7 @@ import typer
 
 from ..python_code import Code, call
 from .completion import controllers as known_controllers, measured_states, trajectories
-from .controllers import controller_code, named_controller
+from .controllers import controller_code, mid_period_code, named_controller
 
 if TYPE_CHECKING:
     from ..identification import ControlLoop
@@ -76,13 +76,16 @@ def known_loop(robot: Robot, options: KnownLoopOptions, log_period: float) -> Co
 
 def known_loop_code(loop: ControlLoop, options: KnownLoopOptions) -> list[str]:
     """Python that makes the same loop."""
+    from ..control.base import innermost
     from .simulation_code import sensors_code
 
-    law, period = loop.controller, loop.period or 0.0
+    law, period = innermost(loop.controller), loop.period or 0.0
     lines = [f"controller = {controller_code(law, options.gains or options.poles, period)}"]
     if options.measured:
-        changed = call("dataclasses.replace", Code("controller"), measured=law.measured)  # type: ignore[attr-defined]
+        changed = call("dataclasses.replace", Code("controller"), measured=law.measured)
         lines += ["import dataclasses", f"controller = {changed}"]
+    if any(loop.controller.times):
+        lines.append(f"controller = {mid_period_code(Code('controller'), period)}")
     motion = call("fj.trajectory.load_trajectory", options.trajectory, Code("robot"))
     sensors = sensors_code(loop.sensors) if loop.sensors else None
     made = call("fj.identification.ControlLoop", Code("controller"), Code("reference"), period=period, sensors=sensors)

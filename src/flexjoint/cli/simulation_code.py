@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from ..python_code import Code, call
-from .controllers import controller_code
+from .controllers import controller_code, mid_period_code
 from .vibration import Shaping
 
 REPLACE = "dataclasses.replace"
@@ -85,6 +85,8 @@ def controller_lines(
         changes["base"] = True
     if changes:
         lines += ["import dataclasses", f"controller = {call(REPLACE, Code('controller'), **changes)}"]
+    if any(task.controller.times):
+        lines.append(f"controller = {mid_period_code(Code('controller'), period)}")
     if chosen.friction is not None:
         wrapped = (Code("controller"), chosen.friction, chosen.share, model)
         lines.append(f"controller = {call('fj.control.FrictionCompensation', *wrapped)}")

@@ -12,7 +12,7 @@ import typer
 
 from .app import INTERRUPTED, app, command, help_without_command
 from .command_result import CommandResult
-from .controllers import controller_code, named_controller, option, registrations
+from .controllers import controller_code, named_controller, option, registration
 from .parameters import PlotFile, check_files, files_of
 from .progress import progress_bar
 from .report_request import ReportFile, requested
@@ -281,7 +281,7 @@ def goal(text: str) -> float | str:
 
 def gain_option(controller: str, found: GainSearch) -> str:
     """The option with the best gains, ready to paste."""
-    law = registrations()[controller]
+    law = registration(controller)
     return f"{option(law)}={','.join(f'{found.best[x.name]:.10g}' for x in law.numbers if x.name in found.best)}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..python_code import Code
-from .controllers import registrations, usage
+from .controllers import mid_period_code, registration, usage
 from .parameters import key_values
 
 if TYPE_CHECKING:
@@ -27,12 +27,8 @@ def grid_values(controller: str, texts: list[str]) -> dict[str, list[float]]:
         InputError: There is no such controller or gain, a gain is missing, or its values cannot be read.
     """
     from ..errors import InputError
-    from ..formats.toml import suggestion
 
-    known = registrations()
-    if controller not in known:
-        raise InputError(f"no controller '{controller}'; {suggestion(controller, known)}")
-    law, given = known[controller], key_values("--grid", texts, FORMS, "gain")
+    law, given = registration(controller), key_values("--grid", texts, FORMS, "gain")
     names = [x.name for x in law.numbers]
     for name in given:
         if name not in names:
@@ -71,9 +67,9 @@ def grid_law(controller: str, robot: Robot, period: float) -> Callable[..., Cont
     """The function from gains by name to the controller."""
 
     def make(**gains: float) -> Any:
-        from ..control import REGISTRY
+        from ..control import registered_controller
 
-        return REGISTRY[controller].from_numbers(robot, list(gains.values()), period)
+        return registered_controller(controller, robot, list(gains.values()), period)
 
     return make
 
@@ -85,8 +81,9 @@ def model_code(robot: Robot) -> str:
 
 def grid_code(controller: str, values: Mapping[str, Any], model: str, period: float) -> list[str]:
     """The statement that makes this function."""
-    from ..control import REGISTRY
+    from ..control import MID_PERIOD, REGISTRY
 
-    names = ", ".join(values)
-    made = f"fj.control.{REGISTRY[controller].__name__}.from_numbers({model}, [{names}], {period!r})"
+    names, plain = ", ".join(values), controller.removesuffix(MID_PERIOD)
+    made = Code(f"fj.control.{REGISTRY[plain].__name__}.from_numbers({model}, [{names}], {period!r})")
+    made = made if plain == controller else mid_period_code(made, period)
     return [f"controller = {Code(f'lambda {names}: {made}')}"]

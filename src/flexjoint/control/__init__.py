@@ -25,7 +25,11 @@ from .feedforward_pd import FeedforwardPD as FeedforwardPD
 from .friction_compensation import FrictionCompensation as FrictionCompensation
 from .full_state_feedback import FullStateFeedback as FullStateFeedback
 from .gains import gains_from_poles as gains_from_poles
-from .mid_period import MidPeriod as MidPeriod
+from .mid_period import (
+    MID_PERIOD as MID_PERIOD,
+    MidPeriod as MidPeriod,
+    registered_controller as registered_controller,
+)
 from .mixed_inverse_dynamics import MixedInverseDynamics as MixedInverseDynamics
 from .motor_pd import MotorPD as MotorPD
 from .observed_friction import ObservedFrictionCompensation as ObservedFrictionCompensation

@@ -13,6 +13,7 @@ sensors x* is that of the time of the measurement.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,9 +25,11 @@ from ..reprs import short_repr
 from ..robot import Robot
 from ..spatial import zeros
 from ..types import FloatArray, Stack
-from .base import Controller, ControllerWrapper, JointState, LawResult, require_one_motor_per_joint
+from .base import REGISTRY, Controller, ControllerWrapper, JointState, LawResult, require_one_motor_per_joint
 from .open_loop import OpenLoop
 from .surroundings import KnowsWrenches, Surroundings
+
+MID_PERIOD = "+mid_period"  # behind the name of a registered controller
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,3 +123,8 @@ class MidPeriod(ControllerWrapper):
         delays = {x: y for x in ("actuator_delay", "sensor_delay") if (y := getattr(self, x))}
         return short_repr(self, self.controller, period=self.period, **delays)
 
+
+def registered_controller(name: str, robot: Robot, numbers: Sequence[float], period: float) -> Controller:
+    """The controller of a registered name and its numbers, with "+mid_period" behind the name at mid-period."""
+    law = REGISTRY[name.removesuffix(MID_PERIOD)].from_numbers(robot, numbers, period)
+    return MidPeriod(law, period) if name.endswith(MID_PERIOD) else law

@@ -130,7 +130,7 @@ def reference_tables(run: Run, compiled: CompiledLoop) -> Iterator[Table]:
         times = np.append(times, np.full(-len(times) % compiled.periods, times[-1]))
         stages = times[:, None] + run.loop.period * np.array(run.loop.stages)
         table = run.reference(np.minimum(stages, t[-1]))
-        goals = run.reference.goal(times) if any(run.reference.times) else table[:, 0, 0]
+        goals = table[:, 0, 0] if run.reference.times[0] == 0 else run.reference.goal(times)
         if run.base:
             table = np.concatenate([table.reshape(len(times), -1), run.base_samples(times)], axis=1)
         yield Table(goals, compiled.precomputed(np.ascontiguousarray(table)))

@@ -74,7 +74,7 @@ class Reference:
         return replace(self, order=0, times=(0.0,))(t)[..., 0, :]
 
     def __call__(self, t: FloatArray) -> FloatArray:
-        if any(self.times):  # up to the end not beyond it, where samples have no values
+        if self.times != (0.0,):  # up to the end not beyond it, where samples have no values
             alone, end = replace(self, times=(0.0,)), self.duration or math.inf
             moved = [np.maximum(t + x, 0.0) for x in self.times]
             return np.concatenate([alone(np.where(t <= end, np.minimum(x, end), x)) for x in moved], axis=-2)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..control.base import REGISTRY, Controller, Registration
+from ..control.mid_period import MID_PERIOD, registered_controller
 from ..drives import ElasticDrive
 from ..dynamics.inertia import mass_matrix
 from ..errors import FlexjointError, InputError, listed, quoted
@@ -24,7 +25,7 @@ FIRST_NUMBERS = {"LAMBDA": BANDWIDTH, "POLE": -BANDWIDTH, "K_T": 0.5, "K_S": 1e-
 
 def registered(name: str) -> Registration:
     """How a controller is registered; an InputError if there is none of that name."""
-    kind = REGISTRY.get(name)
+    kind = REGISTRY.get(name.removesuffix(MID_PERIOD))
     if kind is None or kind.registration is None:
         raise InputError(f"there is no controller {quoted(name)!r}; there are {listed(sorted(REGISTRY))}")
     return kind.registration
@@ -35,7 +36,7 @@ def made(name: str, robot: Robot, numbers: Sequence[float], period: float) -> Co
     wanted = [x.name for x in registered(name).numbers]
     if len(numbers) != len(wanted):
         raise InputError(f"{name} takes {listed(wanted)}, not {len(numbers)} numbers")
-    law: Controller = REGISTRY[name].from_numbers(robot, list(numbers), period)
+    law = registered_controller(name, robot, list(numbers), period)
     if (law.robot.n, law.robot.motor_count) != (robot.n, robot.motor_count):
         raise InputError(f"{name} has another number of motors than {robot.name:.60}")
     return law
@@ -44,7 +45,7 @@ def made(name: str, robot: Robot, numbers: Sequence[float], period: float) -> Co
 def unsuited(robot: Robot, q: FloatArray, period: float) -> dict[str, str]:
     """Why each registered controller does not suit a robot; "" for one that does."""
     found = {}
-    for name in sorted(REGISTRY):
+    for name in [x + end for x in sorted(REGISTRY) for end in ("", MID_PERIOD)]:
         try:
             made(name, robot, first_numbers(name, robot, q), period)
             found[name] = ""

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..atomic import replacing
+from ..control.base import innermost
 from ..control_characters import commands
 from ..errors import InputError
 from ..formats.writing import robot_text
@@ -35,7 +36,10 @@ def script_text(experiment: Experiment) -> str:
     task, robot = experiment.task(), experiment.robot
     plant = "robot.with_spring_damping(1.0).with_payload(0.0)" if any(robot.compliant) else "robot.with_payload(0.0)"
     model = Code("robot.without_gear_losses()" if experiment.model is not robot else "robot")
-    law = f"fj.control.{type(task.controller).__name__}.from_numbers"
+    law = f"fj.control.{type(innermost(task.controller)).__name__}.from_numbers"
+    controller = call(law, Code("model"), experiment.numbers, experiment.period)
+    if any(task.controller.times):
+        controller = call("fj.control.MidPeriod", controller, experiment.period)
     push = experiment.push
     options: dict[str, Any] = dict(task.options)
     given = (push.force, push.time, push.duration)
@@ -55,7 +59,7 @@ def script_text(experiment: Experiment) -> str:
             f"model = {model}",
             "# What moves: damping and payload are given in free",
             f"plant = {plant}",
-            f"controller = {call(law, Code('model'), experiment.numbers, experiment.period)}",
+            f"controller = {controller}",
             *reference_lines(experiment),
             f"run = {called}",
             "print(run)",

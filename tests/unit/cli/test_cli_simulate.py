@@ -49,6 +49,7 @@ def test_a_run_is_written_plotted_and_animated(run, tmp_path):
         (fj.control.AdaptiveMixedControl, "adaptive_mixed_control", "20,10,10,10,0.01", "", 20.0),
         (fj.control.ComputedTorque, "computed_torque", "", "-10", 10.0**2),
         (fj.control.FeedbackLinearization, "feedback_linearization", "", "-10", 10.0**4),
+        (fj.control.MidPeriod, "feedforward_pd+mid_period", "400,40", "", 400.0),
     ],
 )
 def test_controllers_by_name(law, name, gains, poles, first):
@@ -66,6 +67,8 @@ def test_sensors_and_what_a_law_measures(run, tmp_path):
     sensors = fj.simulation.Sensors(torque_noise=(0.02, 0.0, 0.0), every=2, torque_rates="differenced")
     controller = named_controller("feedback_linearization", robot, "", "-20", period, "theta tau_e")
     assert controller.measured == "theta tau_e"
+    middle = named_controller("feedback_linearization+mid_period", robot, "", "-20", period, "q theta")
+    assert middle.controller.measured == "q theta" and middle.period == period
     motion = fj.trajectory.RestToRest(np.zeros(3), np.deg2rad([20, 10, -10]), 0.1)
     wanted = fj.simulate(robot, controller, motion, 0.01, sensors=sensors, seed=3, check=False)
     found = fj.results.read_results(path)

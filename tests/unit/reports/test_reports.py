@@ -156,6 +156,10 @@ OPTIONS = {
         *("rubbing.toml", "--controller", "feedforward_pd", "--gains", "400,20"),
         *("--compensate-friction", "measured"),
     ],
+    "mid-period": [
+        *("rubbing.toml", "--controller", "computed_torque+mid_period", "--poles", "-10"),
+        *("--compensate-friction", "desired", "--payload", "1", "--known"),
+    ],
     "sensors": [
         *("hua_3r", "--controller", "feedback_linearization", "--poles", "-20", "--measured", "q,theta", "--seed", "4"),
         *("--sensor", "link_noise=1e-6,2e-6,0", "--sensor", "delay=1", "--sensor", "velocities=differenced"),

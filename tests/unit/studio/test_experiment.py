@@ -228,7 +228,8 @@ def named(robot, name):
 
 def test_the_script_repeats_the_run_bit_for_bit_and_the_drive_file_loads(tmp_path):
     robot = named(fj.load("hua_3r"), HOSTILE.ljust(198, "x"))
-    trial = fj.studio.Experiment(robot, "motor_pd", numbers=[100.0, 20.0])
+    trial = fj.studio.Experiment(robot, "feedforward_pd+mid_period", numbers=[100.0, 20.0])
+    assert trial.controller.times == (5e-4, 0.0)
     trial.set("*.drive.stiffness", 70.0)
     trial.set("*.drive.damping", 0.1)
     trial.set("payload", 0.3)
