@@ -1,5 +1,6 @@
 """Controllers of stiff arms with complete rotors: `python -m benchmarks.stiff_arms`, as in docs/stiff-arms.md.
 
+`--mid-period` prints the table of docs/control.md instead: errors of several controllers with and without `MidPeriod`.
 All joints move from 0.1 to 1.1 rad in 2 s.  Of nine robots the first is that of the controller; masses and stiffnesses
 of the others are 2 % larger or smaller at random.  Errors are those of the links, the largest over joints and time.
 """
@@ -7,6 +8,7 @@ of the others are 2 % larger or smaller at random.  Errors are those of the link
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import warnings
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 from rich.console import Console
 from rich.table import Table
 
@@ -41,7 +44,7 @@ def lwr() -> fj.Robot:
     drives = []
     for joint in robot.joints:
         motor = fj.Motor.from_rotor(joint.drive.motor.inertia / 100.0**2, 100.0)
-        drives.append(fj.ElasticDrive(joint.drive.spring, motor))
+        drives.append(dataclasses.replace(joint.drive, motor=motor))
     return robot.with_drives(drives).with_fidelity("complete")
 
 
@@ -108,14 +111,14 @@ def controllers(robot: fj.Robot, h: float) -> dict[str, Any]:
     on_motors = control.ComputedTorque(rigid, control.gains_from_poles([-40.0] * 2))
     return {
         "Spong's linearization": linearizing,
-        "the same around the complete reference": AroundReference(linearizing, robot),
-        "the same, at mid-period": AroundReference(linearizing, robot, h / 2),
+        "Spong's linearization around the complete reference": AroundReference(linearizing, robot),
+        "Spong's linearization around the complete reference, mid-period": AroundReference(linearizing, robot, h / 2),
         "Spong's feedforward + PD": simpler,
-        "the same, at mid-period ": control.MidPeriod(simpler, h),
+        "Spong's feedforward + PD, mid-period": control.MidPeriod(simpler, h),
         "complete feedforward + PD": feedforward,
-        "complete feedforward + PD, at mid-period": control.MidPeriod(feedforward, h),
-        "the same, gains 10000, 400": control.MidPeriod(stiffer, h),
-        "rigid linearization on the motors, at mid-period": OnMotors(on_motors, robot, h / 2),
+        "complete feedforward + PD, mid-period": control.MidPeriod(feedforward, h),
+        "complete feedforward + PD, 10000, 400, mid-period": control.MidPeriod(stiffer, h),
+        "rigid linearization on the motors, mid-period": OnMotors(on_motors, robot, h / 2),
     }
 
 
@@ -157,10 +160,12 @@ def sensitivity(law: Any) -> tuple[float, int]:
     return max(slopes), law._kernel.operations
 
 
-def measure() -> dict[str, Any]:
-    """All figures of the page."""
-    found: dict[str, Any] = {}
+def measure(file: Path) -> None:
+    """All figures of the page, robot by robot; those that the file has are kept."""
+    found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     for name, make in ROBOTS_BY_NAME.items():
+        if name in found:
+            continue
         robot, rows = make(), {}
         for label, law in controllers(robot, PERIODS[0]).items():
             slope, operations = sensitivity(law)
@@ -172,9 +177,35 @@ def measure() -> dict[str, Any]:
         for h in PERIODS:
             for label, law in controllers(robot, h).items():
                 rows[label]["errors"][f"{h:g}"] = errors(robot, law, h)
-                print(name, h, label, rows[label], flush=True)
+                print(name, h, label, rows[label]["errors"][f"{h:g}"], flush=True)
         found[name] = rows
-    return found
+        file.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def against_the_period() -> Table:
+    """The largest errors of controllers, held and at mid-period, over the period."""
+    hua, arm, complete, control = fj.load("hua_3r"), fj.load("kuka_lwr"), lbr(), fj.control
+    rigid, poles = hua.rigid(), control.gains_from_poles([-20.0] * 2)
+    periods = (1e-3, 5e-4, 2.5e-4)
+    laws: dict[str, Callable[[float], Any]] = {
+        "`hua_3r`, rigid: `ComputedTorque`": lambda h: control.ComputedTorque(rigid, poles),
+        "`hua_3r`: `MixedInverseDynamics`": lambda h: control.MixedInverseDynamics(hua, [390.0, 56.0, 1400.0, 58.0]),
+        "`hua_3r`: `FeedbackLinearization`": lambda h: control.FeedbackLinearization.from_numbers(hua, [-20.0], h),
+        "`kuka_lwr`: `FeedforwardPD`": lambda h: control.FeedforwardPD(arm, [2000.0, 100.0]),
+        "`dlr_lbr2`, complete rotors: `FeedforwardPD`": lambda h: control.FeedforwardPD(complete, [2000.0, 100.0]),
+    }
+    result = Table("controller", *(f"{kind}, {1e3 * h:g} ms" for kind in ("held", "mid-period") for h in periods))
+    for name, law in laws.items():
+        found: list[float] = []
+        for middle in (False, True):
+            for h in periods:
+                made = control.MidPeriod(law(h), h) if middle else law(h)
+                n, smoothness = made.robot.n, max(3, made.order - 1)
+                motion = fj.trajectory.RestToRest(np.full(n, 0.1), np.full(n, 1.1), 2.0, smoothness=smoothness)
+                run = fj.simulate(made.robot, made, motion, period=h, substeps=round(h / STEP))
+                found.append(np.abs(run.error).max())
+        result.add_row(name, *(f"{x:.1e}" for x in found))
+    return result
 
 
 # Table and figure -----------------------------------------------------------------------------------------------------
@@ -194,36 +225,53 @@ def table(found: dict[str, Any], name: str) -> Table:
 
 
 def plot(found: dict[str, Any], path: Path) -> None:
-    """Errors over the period, a row per robot: with the exact model, and with 2 % of model errors."""
-    figure = Figure(figsize=(10, 7.5), layout="constrained")
-    axes = figure.subplots(2, 2, sharex=True, sharey=True)
-    for row, (name, rows) in zip(axes, found.items()):
-        for k, (ax, title) in enumerate(zip(row, ("exact model", "masses and stiffnesses off by 2 %"))):
-            for j, (label, values) in enumerate(rows.items()):
-                points = [(1e3 * h, values["errors"][f"{h:g}"][k]) for h in PERIODS if values["errors"]]
-                points = [(h, error) for h, error in points if error is not None]
-                middle = "mid-period" in label or "gains" in label
-                style = {"color": f"C{j}", "linestyle": "-" if middle else "--", "marker": "osD^v<>PX"[j % 9]}
-                if points or k == 0:
-                    ax.loglog(*(np.transpose(points) if points else ([], [])), label=label.strip(), **style)
-            ax.set_title(f"{name}: {title}", fontsize=10)
-            ax.grid(True, which="both", alpha=0.3)
-        row[0].set_ylabel("largest link error, rad")
-    for ax in axes[-1]:
-        ax.set_xlabel("period, ms")
-        ax.set_xticks([0.1, 0.5, 1.0], ["0.1", "0.5", "1"])
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9)
-    figure.savefig(path, dpi=120)
+    """A row per robot: errors over the period with the exact model, and at two periods with 2 % of model errors."""
+    figure = Figure(figsize=(13, 7.5), layout="constrained")
+    axes = figure.subplots(2, 2, width_ratios=(1, 1))
+    for (left, right), (name, rows) in zip(axes, found.items()):
+        measured = {label: values for label, values in rows.items() if values["errors"]}
+        for j, (label, values) in enumerate(measured.items()):
+            line = "-" if "mid-period" in label else "--"
+            style = {"color": f"C{j}", "linestyle": line, "marker": "osD^v<>PX"[j % 9]}
+            points = [(1e3 * h, values["errors"][f"{h:g}"][0]) for h in PERIODS]
+            points = [(h, error) for h, error in points if error is not None]
+            left.loglog(*(np.transpose(points) if points else ([], [])), **style)
+            for h, fill in ((PERIODS[0], "full"), (PERIODS[-1], "none")):
+                error = values["errors"][f"{h:g}"][1]
+                if error is not None:
+                    marker = {"fillstyle": fill, "markersize": 7 if fill == "full" else 12}
+                    right.semilogx(error, j, linestyle="", color=style["color"], marker=style["marker"], **marker)
+            if all(values["errors"][f"{h:g}"][1] is None for h in PERIODS):
+                right.text(1.2e-4, j, "leaves the motion at every period", va="center", fontsize=8, color=f"C{j}")
+        left.set_title(f"{name}: exact model", fontsize=10)
+        left.set_ylabel("largest link error, rad")
+        left.set_xticks([1e3 * h for h in PERIODS], [f"{1e3 * h:g}" for h in PERIODS])
+        left.grid(True, which="major", alpha=0.4)
+        right.set_title(f"{name}: masses and stiffnesses off by 2 %", fontsize=10)
+        right.set_yticks(range(len(measured)), measured, fontsize=8)
+        for tick, j in zip(right.get_yticklabels(), range(len(measured))):
+            tick.set_color(f"C{j}")
+        right.set_xlim(1e-4, 3e-3)
+        right.set_ylim(len(measured) - 0.5, -0.5)
+        right.xaxis.set_minor_formatter(NullFormatter())
+        right.grid(True, which="both", axis="x", alpha=0.4)
+    axes[-1][0].set_xlabel("period, ms")
+    axes[-1][1].set_xlabel("largest link error, rad; filled: period 1 ms, open: 0.1 ms")
+    figure.savefig(path, dpi=110)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.stiff_arms", description=__doc__)
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for JSON and figure")
-    parser.add_argument("--plot-only", action="store_true", help="read the JSON of an earlier run")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder of figure and JSON")
+    parser.add_argument("--plot-only", action="store_true", help="only read the JSON of an earlier run")
+    parser.add_argument("--mid-period", action="store_true", help="print the table of docs/control.md")
     arguments = parser.parse_args()
+    if arguments.mid_period:
+        Console(width=150).print(against_the_period())
+        return
     file = arguments.output / "stiff_arms.json"
     if not arguments.plot_only:
-        file.write_text(json.dumps(measure(), indent=1) + "\n")
+        measure(file)
     found = json.loads(file.read_text())
     plot(found, arguments.output / "stiff_arms.png")
     for name in found:
