@@ -20,15 +20,14 @@ from ..robot import Robot
 from ..spatial import ca, zeros
 from ..types import FloatArray, Stack
 from .base import Gain, JointState, LawResult, Registration, checked_robot
+from .laws.couplings import STEPS, State, coupling_depth, mismatch
 from .laws.mixed import AUTOMATIC, by_search, linear_springs, loop_of, mixed_torque, possible_couplings, reference_order
-from .laws.mixed_exact import STEPS, State, coupling_depth, mismatch
 from .sampling import directions
 from .surroundings import KnowsSurroundings
 
 LEAST_GAIN = 1e-9  # the controller divides K_P by K_D
 SLOW = 0.05  # 1/s; growth below this is left to the run
-SINGULAR = 1e9  # condition number of the equation for θ_d
-TIMES = 10.0 ** np.arange(-5, 1)  # s
+NEARLY_SINGULAR = 0.1  # an eigenvalue of the equation for θ_d; all are −1 without couplings
 
 MIXED_GAINS = (
     Gain("K_P", "Nm/rad | N/m", "feedback of the link position"),
@@ -124,32 +123,33 @@ class MixedInverseDynamics(KnowsSurroundings):
         stack = np.stack([np.atleast_2d(x) for x in self.stack(reference)], axis=-2)
         rows = self.gains if gains is None else np.asarray(gains, dtype=float)
         if by_search(self.robot, self.couplings, self.base):
-            for x in stack:
-                self._check_regular(x, rows)
-            if start is not None:
-                self._check_regular(stack[0], rows, start)
+            self._check_regular(stack, rows, start)
         else:
             for pose in np.unique(stack[:, 0], axis=0):
                 self._check_stable(pose, rows)
 
-    def _check_regular(self, reference: FloatArray, gains: FloatArray, start: JointState | None = None) -> None:
-        """Refuses Φ(e_τ, e_τ') = (θ, θ') where it is singular: on the reference, or between it and a start."""
+    def _check_regular(self, references: FloatArray, gains: FloatArray, start: JointState | None) -> None:
+        """Refuses Φ(e_τ, e_τ') = (θ, θ') where its slopes are singular, or change their sign.
+
+        Without couplings all eigenvalues of K ∂Φ are −1; they do not depend on the units of e_τ and time.
+        """
         value, slopes = self._equation
-        on_reference = JointState(*reference[[0, 1, 0, 1], : self.robot.n])  # Φ, not its derivative, depends on θ
-        points = [(on_reference, 0)] + ([(start, STEPS)] if start is not None else [])
+        # On the reference e_τ = 0; θ is in Φ − (θ, θ'), not in its slopes.
+        points = [(x, JointState(*x[[0, 1, 0, 1], : self.robot.n]), 0) for x in references]
+        points += [] if start is None else [(references[0], start, STEPS)]
         signs = []
-        for state, steps in points:
+        for reference, state, steps in points:
             numbers, e = [*state, *reference, *gains], np.zeros(2 * sum(self.robot.compliant))
             for _ in range(steps):
                 e = e - np.linalg.lstsq(slopes(e, *numbers), np.array(value(e, *numbers))[:, 0], rcond=None)[0]
-            J = slopes(e, *numbers) if np.all(np.isfinite(e)) else np.zeros((2, 2))
+            J = slopes(e, *numbers)
             signs.append(np.sign(np.linalg.det(J)))
-            if signs[-1] != signs[0] or not least_condition(J) < SINGULAR:
-                where = "at the start or between it and the reference" if steps else "on the reference"
+            if not (signs[-1] == signs[0] and np.abs(np.linalg.eigvals(J)).min() > NEARLY_SINGULAR):
+                where = "between the reference and the start" if steps else "on the reference"
                 raise InputError(
-                    f"MixedInverseDynamics: with exact couplings θ_d does not exist {where}, near q = "
-                    f"{listed_pose(state.q)}: the motors act too strongly on the links for these gains; lower those of "
-                    "the motors, start closer to the reference, or use FeedforwardPD; with check=False it is simulated"
+                    f"MixedInverseDynamics: with exact couplings θ_d does not exist everywhere {where}, near q = "
+                    f"{listed_pose(state.q)}, as motors act too strongly on the links for these gains; give others, "
+                    "start closer to the reference, or use FeedforwardPD; with check=False it is simulated"
                 )
 
     @cached_property
@@ -194,12 +194,6 @@ class MixedInverseDynamics(KnowsSurroundings):
         rest = ca.substitute(found.theta_d, ca.vertcat(theta, v, theta_v), ca.vertcat(q, zeros(2 * n)))
         moved = ca.vertcat(a, theta_a[np.flatnonzero(self.robot.compliant).tolist()])
         return ca.Function("rest", [q, pose, *gains], [ca.densify(rest)]), directions([x, pose, *gains], moved)
-
-
-def least_condition(J: FloatArray) -> float:
-    """Condition number of (2e, 2e) slopes, with time in the unit that makes it least."""
-    half = len(J) // 2
-    return min(float(np.linalg.cond(J * np.outer(s, 1 / s))) for s in (np.repeat([1.0, x], half) for x in TIMES))
 
 
 def listed_pose(q: FloatArray) -> str:

@@ -25,7 +25,7 @@ from ..robot import Robot
 from ..springs import LinearSpring
 from ..types import FloatArray, Stack
 from .base import Controller, Gain, JointState, LawResult, Registration, checked_robot
-from .laws.mixed_exact import stiffness
+from .laws.couplings import stiffness
 from .motor_pd import PD_GAINS, motor_regulation
 
 

@@ -23,7 +23,7 @@ M q'' = (τ_qc or the springs' torque) − C q' − G without S θ'' and C_1 θ'
 τ_qc' and τ_qc'' along the closed loop; then (50) gives θ'', and this the torques.  Measured are q, q', θ, θ' alone.
 
 That closes only where no link equation of an elastic joint contains the motor of another one: θ_d'' would contain
-θ''''.  Elsewhere the couplings are exact by another way (`mixed_exact.py`), or neglected: then S θ'' and C_1 θ' are
+θ''''.  Elsewhere the couplings are exact by another way (`couplings.py`), or neglected: then S θ'' and C_1 θ' are
 left out of θ_d at elastic joints, q'' follows from θ'' and the link equation, (50) still holds, and V₂' has the
 disturbance −σ_qᵀ(S θ'' + C_1 θ') at those joints.  It is not small on stiff arms: on `dlr_lbr2` the pose decides if the
 loop is stable, for gains of any size (`MixedInverseDynamics.check_reference`).  Springs are linear and undamped.
@@ -70,7 +70,7 @@ from ...errors import shown
 from ...robot import Robot
 from ...spatial import TimeDerivatives, ca, sx, zeros
 from ...types import Expression, FloatArray, Jet, Stack, Vector
-from .mixed_exact import DEEPEST, Loop, State, coupling_depth, exact_torque, stiffness
+from .couplings import DEEPEST, Loop, State, coupling_depth, exact_torque, stiffness
 from .passivity import load_torque
 
 GAINS = ("K_P", "K_D", "motor K_P", "motor K_D")
@@ -263,7 +263,7 @@ def reference_order(robot: Robot, couplings: str = NEGLECTED, carried: bool = Fa
 
 
 def by_search(robot: Robot, couplings: str, carried: bool = False) -> bool:
-    """Whether the torque is that of `mixed_exact`."""
+    """Whether the torque is that of `couplings`."""
     return couplings != NEGLECTED and (carried or 0 < coupling_depth(robot) <= DEEPEST)
 
 
@@ -429,7 +429,7 @@ def inverse_inertia(robot: Robot, tree: list[Body], q: Expression) -> Callable[[
 
 
 def loop_of(robot: Robot, state: State, tracking: Any, wrenches: Wrenches, base: Base) -> Loop:
-    """The loop of `mixed_exact`, with as much of the reference and the wrenches as it reads."""
+    """The loop of `couplings`, with as much of the reference and the wrenches as it reads."""
     order = derivative_orders(robot, base is not None).motion
     acting = tuple((link, list(w[: order - 1])) for link, w in (wrenches or {}).items())
     return Loop(robot, state, list(tracking["reference"][: order + 1]), list(tracking["gains"]), acting, base)

@@ -5,7 +5,7 @@
           − σ_qᵀ[f(v_r) − f(q')] − σ_θᵀ[f(θ_r') − f(θ')]
 
 The last two terms are those of friction f, which the paper's proof leaves out.  Where couplings of motors and links are
-exact, or the base moves, motor friction and friction that depends on the load are zero in them (`mixed_exact.py`).  The
+exact, or the base moves, motor friction and friction that depends on the load are zero in them (`couplings.py`).  The
 rate is that of a robot under `mixed_torque` that knows all wrenches, unless couplings are neglected.
 """
 
@@ -23,6 +23,7 @@ from ...dynamics.loads import Base, Wrenches
 from ...robot import Robot
 from ...spatial import ca, zeros
 from ...types import Expression, FloatArray, Stack
+from .couplings import stiffness
 from .mixed import (
     AUTOMATIC,
     by_search,
@@ -31,7 +32,6 @@ from .mixed import (
     mixed_torque,
     sliding,
 )
-from .mixed_exact import stiffness
 
 
 class MixedLyapunov(NamedTuple):

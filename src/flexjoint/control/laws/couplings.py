@@ -13,9 +13,9 @@ The two numbers per elastic joint are those for which θ and θ' are the measure
     Φ(e_τ, e_τ') = (θ, θ'),
 
 by Newton's method.  Where ∂Φ is regular the loop stays on that motion: differentiated along the robot's motion the
-equation says that e_τ' and e_τ'' are those of (50).  So V₂' is that of (52), for any gains.  Without couplings
-K Φ = constant − e_τ and ∂Φ has the determinant (−1)²ⁿ/K² > 0; large gains on strongly coupled motors make it negative,
-and where it is zero the controller does not exist (`determinants`).
+equation says that e_τ' and e_τ'' are those of (50).  So V₂' is that of (52), for any gains.  Without couplings Φ is
+known, K Φ = constant − e_τ, and all eigenvalues of K ∂Φ are −1.  Couplings move them, the more the larger the gains; at
+states where one is zero the controller does not exist (`MixedInverseDynamics.check_reference`).
 
 The couplings cost derivatives: q to order 4 + 2d, d the longest chain of motors in link equations (`coupling_depth`).
 
@@ -52,7 +52,7 @@ from ...types import Expression, Stack
 from .passivity import load_torque
 
 DEEPEST = 2  # couplings that are followed: q to order 8
-STEPS = 10  # of Newton's method; 6 lead from errors of 1 rad to rounding
+STEPS = 10  # of Newton's method; 2R need 4 to 6, 3R at depth 2 up to 10, from errors of 1 rad
 REACHED = 1e-6, 1e-4  # of θ, rad or m, and θ', per second: farther away the torque is NaN
 
 
