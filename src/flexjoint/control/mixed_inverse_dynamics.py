@@ -140,9 +140,12 @@ class MixedInverseDynamics(KnowsSurroundings):
         signs = []
         for reference, state, steps in points:
             numbers, e = [*state, *reference, *gains], np.zeros(2 * sum(self.robot.compliant))
-            for _ in range(steps):
-                e = e - np.linalg.lstsq(slopes(e, *numbers), np.array(value(e, *numbers))[:, 0], rcond=None)[0]
             J = slopes(e, *numbers)
+            for _ in range(steps):
+                if np.isfinite(J).all():
+                    e = e - np.linalg.lstsq(J, np.array(value(e, *numbers))[:, 0], rcond=None)[0]
+                    J = slopes(e, *numbers)
+            J = J if np.isfinite(J).all() else np.zeros_like(J)
             signs.append(np.sign(np.linalg.det(J)))
             if not (signs[-1] == signs[0] and np.abs(np.linalg.eigvals(J)).min() > NEARLY_SINGULAR):
                 where = "between the reference and the start" if steps else "on the reference"

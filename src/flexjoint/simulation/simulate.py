@@ -214,7 +214,8 @@ def check_along(controller: Controller, references: FloatArray, gains: FloatArra
     """The controller's own check along the reference, for all gains and the first starts."""
     if type(innermost(controller)).check_reference is Controller.check_reference:
         return
-    stack, starts = list(np.moveaxis(references, -2, 0)), np.stack([start.q, start.v, start.theta, start.theta_v], -2)
+    stack = list(np.moveaxis(references, -2, 0))
+    starts = np.stack(np.broadcast_arrays(start.q, start.v, start.theta, start.theta_v), -2)
     sets = np.unique(gains.reshape(-1, *gains.shape[-2:]), axis=0)
     for numbers in sets:
         for x in np.unique(starts.reshape(-1, *starts.shape[-2:]), axis=0)[:PLACES]:

@@ -432,7 +432,8 @@ def loop_of(robot: Robot, state: State, tracking: Any, wrenches: Wrenches, base:
     """The loop of `couplings`, with as much of the reference and the wrenches as it reads."""
     order = derivative_orders(robot, base is not None).motion
     acting = tuple((link, list(w[: order - 1])) for link, w in (wrenches or {}).items())
-    return Loop(robot, state, list(tracking["reference"][: order + 1]), list(tracking["gains"]), acting, base)
+    reference, gains = tracking["reference"][: order + 1], tracking["gains"][: len(GAINS)]
+    return Loop(robot, state, list(reference), list(gains), acting, base)
 
 
 def law_of(robot: Robot, tracking: Any, wrenches: Wrenches) -> Law:
