@@ -13,32 +13,9 @@ from scipy.integrate import cumulative_simpson
 import flexjoint as fj
 from support.explicit_plant import Plant
 from support.lagrange import smooth_friction
-from support.rotors import with_random_rotors
+from support.rotors import crossed_motors as arm, with_random_rotors
 
 GAINS = [[40.0, 10.0, 80.0, 8.0], [100.0, 20.0, 200.0, 20.0], [20.0, 20.0, 20.0, 20.0], [200.0, 20.0, 50.0, 5.0]]
-
-
-def arm(n, ratio, tilt, friction=0.0):
-    """Elastic joints whose motors sit on the parent links, their axes turned by `tilt` against those of the joints."""
-    bare = fj.from_dh(
-        f"arm{n}_{ratio:g}",
-        alpha=[np.pi / 2 * (n > 2 and i % 2 == 0) for i in range(n)],
-        a=0.3,
-        d=0.0,
-        mass=[3.0 / (1 + i) for i in range(n)],
-        com=[-0.15, 0.01, 0.02],
-        inertia=np.diag([0.02, 0.025, 0.015]),
-        viscous_friction=friction,
-    )
-    motor = fj.Motor.from_rotor(
-        0.3 / ratio**2,
-        ratio,
-        mass=0.2,
-        transverse_inertia=0.2 / ratio**2,
-        axis=[np.sin(tilt), 0.0, np.cos(tilt)],
-        viscous_friction=friction,
-    )
-    return bare.with_drives([fj.ElasticDrive(300.0, motor)] * n).replace(fidelity="complete", rotors_in_links=False)
 
 
 def depth_one():

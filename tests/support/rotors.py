@@ -57,6 +57,29 @@ def lbr(n: int = 7, stiffness: float = LBR_STIFFNESS) -> Robot:
     return coaxial(arm, stiffness=stiffness).replace(rotors_in_links=False)
 
 
+def crossed_motors(n: int, ratio: float, tilt: float, friction: float = 0.0) -> Robot:
+    """Elastic joints whose motors sit on the parent links, their axes turned by `tilt` against those of the joints."""
+    bare = fj.from_dh(
+        f"crossed_{n}_{ratio:g}",
+        alpha=[np.pi / 2 * (n > 2 and i % 2 == 0) for i in range(n)],
+        a=0.3,
+        d=0.0,
+        mass=[3.0 / (1 + i) for i in range(n)],
+        com=[-0.15, 0.01, 0.02],
+        inertia=np.diag([0.02, 0.025, 0.015]),
+        viscous_friction=friction,
+    )
+    motor = fj.Motor.from_rotor(
+        0.3 / ratio**2,
+        ratio,
+        mass=0.2,
+        transverse_inertia=0.2 / ratio**2,
+        axis=[np.sin(tilt), 0.0, np.cos(tilt)],
+        viscous_friction=friction,
+    )
+    return bare.with_drives([fj.ElasticDrive(300.0, motor)] * n).replace(fidelity="complete", rotors_in_links=False)
+
+
 def with_random_rotors(
     robot: Robot, seed: int, *, elastic: float = 0.5, carriers: str = "parent", coupling: float = 1.0
 ) -> Robot:
