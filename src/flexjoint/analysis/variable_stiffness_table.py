@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.along import inverse_dynamics_along
+from ..dynamics.drivetrain.orders import stiffness_order
 from ..dynamics.drivetrain.stiffness_range import feasible_stiffness
 from ..dynamics.inverse import MotorMotion, motor_motion, needed_order
 from ..errors import InputError, NonFiniteError
@@ -106,7 +107,7 @@ def stiffness_table(
     bands: list[dict[str, FloatArray]] = []
     compared: list[dict[str, FloatArray]] = []
     for now in in_blocks(robot, t, BLOCK):
-        stack, sigma = limited.stack(now), of_all_joints(robot, stiffness(now, order=2))
+        stack, sigma = limited.stack(now), of_all_joints(robot, stiffness(now, order=stiffness_order(robot)))
         q = stack[: order + 1]
         motion = inverse_dynamics_along(robot, trajectory, now, stiffness, **loads)
         check_feasible(robot, now, q, sigma, motion, loads)
@@ -149,7 +150,7 @@ def check_stiffness(robot: Robot, stiffness: Trajectory) -> None:
         raise InputError(
             f"the stiffness has {stiffness.n} columns; {robot.name} has {joints} joints with variable stiffness"
         )
-    require_smoothness(stiffness, order=2)
+    require_smoothness(stiffness, order=stiffness_order(robot))
 
 
 def of_all_joints(robot: Robot, stack: FloatArray) -> FloatArray:

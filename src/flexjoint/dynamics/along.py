@@ -19,6 +19,7 @@ from ..checks import finite, real
 from ..errors import NOT_NUMBERS, InputError, NonFiniteError, shown
 from ..robot import Robot, numeric
 from ..types import FloatArray
+from .drivetrain.orders import stiffness_order
 from .inverse import FilteredMotion, MotorMotion, SteppedMotion, inverse_dynamics_step, motor_motion, needed_order
 from .loads import Base, Wrenches
 from .requirements import lossless_gears, require
@@ -70,7 +71,7 @@ def inverse_dynamics_along(
     if times.ndim != 1 or not times.size or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
         raise InputError(f"{NAME}: t must be a list of increasing, finite times, not {shown(t)}")
     require_smooth(robot, trajectory, base)
-    sigma = None if stiffness is None else stiffness_at(robot, stiffness, times)
+    sigma = None if stiffness is None else stiffness_at(robot, stiffness, times, base is not None)
     if not any(robot.damped):
         motion = sampled(robot, trajectory, times, needed_order(robot, base))
         return motor_motion(robot, *motion, stiffness=sigma, wrenches=wrenches, base=base)
@@ -113,14 +114,17 @@ def sampled(robot: Robot, trajectory: Motion, t: FloatArray, order: int) -> Floa
     return stack
 
 
-def stiffness_at(robot: Robot, stiffness: Motion | FloatArray, t: FloatArray) -> FloatArray:
-    """[σ, σ', σ''] of all joints, (3, times, n); 0 at joints without variable stiffness."""
+def stiffness_at(
+    robot: Robot, stiffness: Motion | FloatArray, t: FloatArray, moving_base: bool = False
+) -> FloatArray:
+    """[σ, σ', σ'', ...] of all joints as inverse dynamics takes them, (3 or more, times, n); 0 at joints without."""
+    order = stiffness_order(robot, moving_base) if any(robot.variable_stiffness) else 2
     chosen = np.flatnonzero(robot.variable_stiffness)
     if callable(stiffness):
-        given = np.asarray(stiffness(t, order=2), dtype=float)[:3]
+        given = np.asarray(stiffness(t, order=order), dtype=float)[: order + 1]
     else:
         constant = np.atleast_1d(finite(NAME, "stiffness", stiffness))
-        given = np.zeros((3, t.size, constant.shape[-1]))
+        given = np.zeros((order + 1, t.size, constant.shape[-1]))
         given[0] = constant
     if given.shape[-1] == robot.n:
         return given

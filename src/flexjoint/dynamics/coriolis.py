@@ -99,7 +99,7 @@ def coriolis_product(
     found = two_velocity_forces(robot, q, TwoSpeeds(v, v_a, still), zeros(3), variant, spinning)
     if not motors:
         return found.links
-    return LinksAndMotors(found.links, of_motors(robot, padded(robot, found.motors), still))
+    return LinksAndMotors(found.links, of_motors(robot, found.motors, still))
 
 
 @algorithm(torque_form("q v", "q v theta_v"))
@@ -159,10 +159,3 @@ def coriolis_matrix(
     spinning = spins(robot, v, theta_v)
     rows = [place[x.rotor.coordinate] if x.rotor.elastic else x.rotor.coordinate for x in spinning]
     return whole_matrix(robot, q, v, spinning, rows, variant, robot.n + (len(place) if motors else 0))
-
-
-def padded(robot: Robot, x: Expression) -> Expression:
-    """An entry per joint as one per motor: rotors of second motors do not spin."""
-    full = zeros(robot.motor_count)
-    full[: robot.n] = x
-    return full

@@ -98,6 +98,13 @@ def linearizing_output(call: Call) -> str | None:
     robot = call.robot
     if not rotors_behind_springs(robot):
         return None
+    if any(robot.variable_stiffness):
+        joint = robot.joints[robot.variable_stiffness.index(True)]
+        return (
+            f"in the complete model of '{robot.name}' joint '{joint.name}' has two motors, whose rotors couple motion "
+            "and stiffness to the other links, and no law for that is known here; use robot.with_fidelity('spong') as "
+            "the model"
+        )
     if cycle := find_cycle(link_equations(robot), robot.compliant):
         shown = " -> ".join(f"'{robot.joints[i].name}'" for i in cycle)
         return (

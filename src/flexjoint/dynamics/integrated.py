@@ -27,7 +27,7 @@ from .drivetrain.equilibrium import newton, regular
 from .drivetrain.motor_side import single_motors
 from .drivetrain.springs import spring_motion
 from .drivetrain.transmission import second_motors
-from .drivetrain.variable_stiffness import two_motors, unreachable_stiffness
+from .drivetrain.variable_stiffness import in_order, two_motors, unreachable_stiffness
 from .inverse import gathered, needed_order, torque_rate, transmitted_torque
 from .links import torque_derivatives
 from .loads import Base, Wrenches
@@ -145,7 +145,7 @@ def integrated_motor_motion(
         better = newton(drive, *phi, torque[0][i], wanted[0][i])
         kept = drive.at(*(x + share * (y - x) for x, y in zip(phi, better)))
         sides[i] = two_motors(drive, regular(drive, kept), *jets)
-    found = gathered(robot, [*(sides[i][0] for i in range(robot.n)), *(sides[i][1] for i in second)], torque[0])
+    found = gathered(robot, in_order(robot, sides), torque[0])
     return IntegratedMotion(*found, torque_rate(robot, motion, torque[1]), *drifts)
 
 

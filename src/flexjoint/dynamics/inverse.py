@@ -27,12 +27,12 @@ from .drivetrain.damped_variable_stiffness import commanded_damper, damped_pairs
 from .drivetrain.elimination import eliminated
 from .drivetrain.friction import friction, rigid_motors
 from .drivetrain.load_friction import supplied_torque
-from .drivetrain.motor_side import MotorSide, coupled_motors
+from .drivetrain.motor_side import MotorSide, coupled_motors, single_motors
 from .drivetrain.orders import derivative_orders
 from .drivetrain.passive import joint_passive_torque
 from .drivetrain.springs import spring_motion
 from .drivetrain.transmission import motors, of_joints
-from .drivetrain.variable_stiffness import motor_sides, unreachable_stiffness
+from .drivetrain.variable_stiffness import in_order, motor_sides, pair_sides, unreachable_stiffness
 from .links import follower_motors, link_torques, torque_derivatives
 from .loads import Base, Wrenches
 from .recursion.bodies import own_motor_inertia
@@ -131,8 +131,9 @@ def unreachable(
     """Which joint cannot have its stiffness at the torque of the motion, and which it could have."""
     if stiffness is None:
         return None
-    (tau_e,) = torque_derivatives(robot, q, v, a, wrenches=wrenches, base=base)
-    return unreachable_stiffness(robot, tau_e, stiffness[0], warm_start is not None)
+    spong = robot.with_fidelity("spong")  # whose torques differ by the couplings of rotors
+    (tau_e,) = torque_derivatives(spong, q, v, a, wrenches=wrenches, base=base)
+    return unreachable_stiffness(spong, tau_e, stiffness[0], warm_start is not None)
 
 
 def unreachable_step(
@@ -168,7 +169,7 @@ def inverse_dynamics(
         higher: Higher derivatives of q, each (..., n): q''' and q'''' if a joint has a spring; the complete rotor model
             needs more, see `explain_orders(robot)`.  Additional ones are ignored, so `*trajectory(t)` works.
         stiffness: [σ, σ', σ''], each (..., n), Nm/rad: required if a joint has variable stiffness, ignored at the
-            others.
+            others; higher derivatives too where the complete rotor model needs them.
         wrenches: {link: [w, w', w'']}, wrenches (f, n) (..., 6) on links, in base coordinates, with two derivatives
             where a joint has a spring; none by default.
         base: A BaseMotion; at rest by default.
@@ -359,8 +360,13 @@ def undamped_motion(
 ) -> MotorMotion:
     """Motion of the motors from that of the links."""
     if robot.fidelity == "complete":
-        found = eliminated(robot, q, wrenches, base)
-        return assembled(robot, q, found.tau_e, found.deflections, found.at_motors)
+        found = eliminated(robot, q, wrenches, base, None, stiffness or (), warm_start)
+        if not found.pairs:
+            return assembled(robot, q, found.tau_e, found.deflections, found.at_motors)
+        pairs = {i: pair_sides(robot.joints[i].drive, x, [y[i] for y in q[:3]]) for i, x in found.pairs.items()}
+        alone = {i: jet for i, jet in enumerate(found.deflections) if i not in pairs}
+        sides = pairs | single_motors(robot, q, found.tau_e, alone)
+        return gathered(robot, in_order(robot, sides), found.tau_e, found.at_motors)
     tau = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
     if stiffness is not None and any(robot.variable_stiffness):
         return gathered(robot, motor_sides(robot, q, tau, stiffness, warm_start), tau[0])
@@ -369,9 +375,12 @@ def undamped_motion(
     return assembled(robot, q, tau[0], phi)
 
 
-def gathered(robot: Robot, sides: Sequence[MotorSide], tau: Expression) -> MotorMotion:
+def gathered(
+    robot: Robot, sides: Sequence[MotorSide], tau: Expression, at_motors: Expression | None = None
+) -> MotorMotion:
     """All motors together, and the torque of the joints, from the torque on the links."""
     side = MotorSide(*(ca.vertcat(*x) for x in zip(*sides)))
+    side = side if at_motors is None else side._replace(tau=side.tau + at_motors)
     return MotorMotion(*side[:6], of_joints(robot, at_springs(robot, tau), side.tau), side.tau)
 
 

@@ -16,7 +16,7 @@ from ..robot import Joint, Robot
 from ..spatial import is_symbolic, is_zero
 from ..springs import LinearSpring
 from .drivetrain.friction import coulomb_command, following
-from .drivetrain.orders import derivative_orders, joint_order
+from .drivetrain.orders import derivative_orders, joint_order, stiffness_order
 from .recursion.bodies import rotors
 
 __all__ = [
@@ -72,12 +72,14 @@ def stiffness_given(call: Call) -> str | None:
     """The stiffness [σ, σ', σ''] of joints of variable stiffness."""
     joint = first(call.robot, call.robot.variable_stiffness)
     given = len(call.keyword_arrays.get("stiffness", ()))
-    if joint is None or given == 3:
+    order = stiffness_order(call.robot, "base" in call.keyword_arrays) if joint else 2
+    if joint is None or given == 1 + order or (order > 2 and given > order):
         return None
     what = "stiffness is missing" if not given else f"stiffness has {given} arrays"
+    more = f", ..., to derivative {order}, which other link equations need in the complete model" if order > 2 else ""
     return (
         f"{what}: joint '{joint.name}' has variable stiffness, so the motor torques depend on it; give "
-        "stiffness=[sigma, sigma_v, sigma_a], the stiffness of each joint (n,) and its first two derivatives"
+        f"stiffness=[sigma, sigma_v, sigma_a{more}], the stiffness of each joint (n,) and its first {order} derivatives"
     )
 
 
@@ -169,10 +171,15 @@ def linear_undamped_springs(call: Call) -> str | None:
 
 
 def linear_filters(call: Call) -> str | None:
-    """In the complete model of rotors linear springs at damped joints whose motors others need."""
+    """In the complete model of rotors linear springs at damped joints whose motors others need, one motor each."""
     robot = call.robot
     if robot.fidelity != "complete" or not any(robot.damped):
         return None
+    if pair := first(robot, robot.variable_stiffness):
+        return (
+            f"in the complete model of '{robot.name}' joint '{pair.name}' has variable stiffness beside damped "
+            "springs; use robot.without_spring_damping() or robot.with_fidelity('spong')"
+        )
     orders = derivative_orders(robot, "base" in call.keyword_arrays).joints
     for joint, damped, order in zip(robot.joints, robot.damped, orders):
         spring, m = getattr(joint.drive, "spring", None), order.differentiations
@@ -196,7 +203,7 @@ def spong_rotors(reason: str) -> Requirement:
             if rotor.elastic:
                 return (
                     f"in the complete model of '{call.robot.name}' the rotor of the elastic joint "
-                    f"'{call.robot.joints[rotor.coordinate].name}' {reason}; use robot.with_fidelity('spong')"
+                    f"'{call.robot.motor_names[rotor.coordinate]}' {reason}; use robot.with_fidelity('spong')"
                 )
         return None
 

@@ -213,11 +213,6 @@ def check_rotors(robot: Robot) -> None:
         known = ", ".join(FIDELITIES)
         raise RobotError(f"{robot.name}: the fidelity is {shown(robot.fidelity)}: choose one of {known}")
     for link in robot.links:
-        if robot.fidelity == "complete" and isinstance(link.joint.drive, VariableStiffnessDrive):
-            raise RobotError(
-                f"{robot.name}: joint '{link.joint.name}' has two motors and variable stiffness, for which there is no "
-                "complete model: choose the fidelity 'spong'"
-            )
         for k, motor in enumerate(link.joint.drive.motors if link.joint.drive is not None else ()):
             check_rotor(robot, link, motor, k)
     if robot.rotors_in_links:
@@ -274,9 +269,10 @@ def check_rotor(robot: Robot, link: Link, motor: Motor, k: int) -> None:
         if motor.gear_ratio == 0:
             raise RobotError(f"the gear ratio of joint '{name}' is 0: the motor would not turn; give θ_rotor/θ")
     elif robot.fidelity == "complete" and motor.inertia:
+        which = "the second motor of " * k
         raise RobotError(
-            f"{robot.name}: the complete model needs the gear ratio of joint '{name}', not only its reflected inertia: "
-            "give the motor a gear_ratio, or use with_fidelity('spong')"
+            f"{robot.name}: the complete model needs the gear ratio of {which}joint '{name}', not only its reflected "
+            "inertia: give the motor a gear_ratio, or use with_fidelity('spong')"
         )
     away = robot.carrier(index, k) != robot.parents[index]
     described = motor.gear_ratio is not None or motor.mass or motor.transverse_inertia

@@ -94,12 +94,12 @@ class LimitedMotion:
         sigma = None
         if self.stiffness is not None:
             given = self.stiffness_stack(t)
-            sigma = (factors[:3, :, None, None] * given[:, None]).reshape(3, -1, self.robot.n)
+            sigma = (factors[: len(given), :, None, None] * given[:, None]).reshape(len(given), -1, self.robot.n)
         found = motor_motion(self.robot, *rows, stiffness=sigma, **self.loads)
         return MotorMotion(*(x.reshape(len(speeds), t.size, -1) for x in found))
 
     def stiffness_stack(self, t: FloatArray) -> FloatArray:
-        """[σ, σ', σ''] of all joints at times t, (3, m, n)."""
+        """[σ, σ', σ'', ...] of all joints at times t, (3 or more, m, n)."""
         return stiffness_at(self.robot, self.stiffness, t)  # type: ignore[arg-type]
 
     def stiffness_at(self, s: float) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import finite
+from ..dynamics.drivetrain.orders import stiffness_order
 from ..dynamics.drivetrain.stiffness_range import feasible_stiffness
 from ..dynamics.inverse import motor_motion, needed_order
 from ..dynamics.links import static_torque
@@ -52,7 +53,7 @@ class Statics:
         try:
             sigma = None
             if any(self.model.variable_stiffness):
-                sigma = [self._stiffness(q, load), *np.zeros((2, self.model.n))]
+                sigma = [self._stiffness(q, load), *np.zeros((stiffness_order(self.model), self.model.n))]
             found = motor_motion(self.model, q, *still, stiffness=sigma, wrenches={self.model.tool: stack}).theta
         except FlexjointError:
             return None

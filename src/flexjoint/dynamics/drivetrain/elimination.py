@@ -33,6 +33,8 @@ from .load_friction import supplied_at
 from .orders import blocks, derivative_orders
 from .passive import joint_passive_torque
 from .springs import spring_motion
+from .transmission import second_motors
+from .variable_stiffness import Pair, pair_jets
 
 # Joints times (order + 1)², as in newton_euler.py.  A loop computes all orders of all links, of which few are used: on
 # the 7R with orthogonal axes 22141 operations instead of 9017, with general axes 63325 instead of 39888.
@@ -49,14 +51,22 @@ class Eliminated(NamedTuple):
     deflections: list[Jet]
     at_motors: Expression
     torques: list[Jet]  # [τ_e, τ_e', ...] of each spring, as often as its joint's equation is differentiated
+    pairs: dict[int, Pair]  # the operating points of joints of variable stiffness with [φ, φ', ...] of both motors
 
 
 def eliminated(
-    robot: Robot, q: Stack, wrenches: Wrenches = None, base: Base = None, deflected: Deflection | None = None
+    robot: Robot,
+    q: Stack,
+    wrenches: Wrenches = None,
+    base: Base = None,
+    deflected: Deflection | None = None,
+    stiffness: Stack = (),
+    warm_start: Expression | None = None,
 ) -> Eliminated:
     """Torques and deflections of all joints, from [q, q', ...] with as many derivatives as `derivative_orders` asks.
 
     deflected: (joint, [τ_e, τ_e', ...]) -> [φ, φ', ...] of a joint; by default its spring without damping.
+    stiffness: [σ, σ', ...] of joints of variable stiffness, as often as their equations are differentiated.
     """
     orders = derivative_orders(robot, base is not None)
     top = orders.differentiations
@@ -74,7 +84,8 @@ def eliminated(
     spinning = {rotor.coordinate: rotor for rotor in rotors(robot) if rotor.elastic and rotor.body >= 0}
     parents = [body.parent for body in tree]
     above = {j: {rotor.body, *ancestors(rotor.body, parents)} for j, rotor in spinning.items()}
-    theta: dict[int, Jet] = {}
+    theta: dict[int, Jet] = {}  # by motor
+    second, pairs = second_motors(robot), {}
 
     def momentum(j: int, order: int) -> Jet:
         """η I θ' and derivatives; those beyond the known have zero factors wherever they are asked for."""
@@ -97,7 +108,8 @@ def eliminated(
         order = joint.differentiations
         efforts = [[tree[b].screw.effort(F, N) for F, N in zip(*loads[b])] for b in moved_by[i]]
         jet = [total(x[k] for x in efforts) + passive[k][i] for k in range(order + 1)]
-        motors = {*joint.accelerations, *joint.velocities}
+        moved = {*joint.accelerations, *joint.velocities}
+        motors = (moved | {second[j] for j in moved if j in second}) & spinning.keys()
         for b in moved_by[i]:
             if beyond := frozenset(j for j in motors if b in above[j]):
                 screw = tree[b].screw
@@ -113,18 +125,26 @@ def eliminated(
             on_link[i] = torques[i] = torque(i)
         place_jets(robot, block, torques, at_springs)
         for i in block:
-            deflections[i] = deflected(i, torques[i]) if deflected else spring_motion(robot.joints[i], torques[i])
+            if i in second:
+                guess = None if warm_start is None else (warm_start[i], warm_start[second[i]])
+                pairs[i] = pair_jets(robot.joints[i].drive, torques[i], [x[i] for x in stiffness], guess)
+                deflections[i] = pairs[i].one
+            else:
+                deflections[i] = deflected(i, torques[i]) if deflected else spring_motion(robot.joints[i], torques[i])
             theta[i] = deflections[i]
         place_jets(robot, block, theta, by_deflection)
         for i in block:
             theta[i] = [x[i] + y for x, y in zip(ends, theta[i])]
+            if i in second:
+                c = pairs[i].c
+                theta[second[i]] = [c * x[i] + y for x, y in zip(q, pairs[i].two)]
 
-    at_motors = zeros(robot.n)
+    at_motors = zeros(robot.motor_count)
     for rotor in rotors(robot):
         if rotor.follows:
             continue
         at_motors[rotor.coordinate] = carrier_torque_jet(rotor, motions, 0)[0]
-    return Eliminated(ca.vertcat(*[jet[0] for jet in on_link]), deflections, at_motors, torques)
+    return Eliminated(ca.vertcat(*[jet[0] for jet in on_link]), deflections, at_motors, torques, pairs)
 
 
 def place_jets(

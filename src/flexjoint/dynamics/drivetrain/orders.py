@@ -26,12 +26,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ... import numerics
-from ...drives import ElasticDrive, VariableStiffnessDrive
+from ...drives import Motor
 from ...errors import InputError
 from ...robot import Joint, Robot, a_robot
 from ...spatial import is_zero
 from ...types import FloatArray
-from ..recursion.bodies import rotor_place
+from ..recursion.bodies import BEHIND_SPRINGS, rotor_place
 
 PRIME = 2**61 - 1
 Vector = tuple[int, int, int]
@@ -43,7 +43,7 @@ STILL: Rotation = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 class JointOrders(NamedTuple):
     """What a joint's link equation contains, and how often it is differentiated."""
 
-    accelerations: tuple[int, ...]  # elastic joints j whose θ_j'' it contains, through S
+    accelerations: tuple[int, ...]  # elastic joints j whose θ_j'' it contains, through S; of two motors that of either
     velocities: tuple[int, ...]  # those of which it contains θ_j' alone, through C_rotor
     differentiations: int  # of the link equation; θ is known to as many derivatives, and to two for its motor
     motion: int  # the highest derivative of q that the joint's own motor torque depends on
@@ -67,7 +67,7 @@ class Orders(NamedTuple):
 
 def joint_order(joint: Joint) -> int:
     """Highest derivative of q that the joint's motor torque depends on, alone: its relative degree in Spong's model."""
-    if not isinstance(joint.drive, ElasticDrive | VariableStiffnessDrive):
+    if not isinstance(joint.drive, BEHIND_SPRINGS):
         return 2
     return 4 if is_zero(joint.drive.damping) else 3
 
@@ -122,6 +122,12 @@ def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
     return Orders(tuple(joints), tuple(order))
 
 
+def stiffness_order(robot: Robot, moving_base: bool = False) -> int:
+    """Highest derivative of the stiffness that inverse dynamics needs: 2, or more where others need the motors."""
+    joints = derivative_orders(robot, moving_base).joints
+    return max([2, *(x.differentiations for x, two in zip(joints, robot.variable_stiffness) if two)])
+
+
 # The graph --------------------------------------------------------------------------------------------------------
 
 
@@ -139,10 +145,9 @@ def link_equations(robot: Robot, moving_base: bool = False) -> list[dict[int, in
         if coordinate is None or not robot.links[i].joint.kind.turns:
             continue
         inside = subtree(robot, i)
-        for j, link in enumerate(robot.links):
-            carrier, drive = robot.carrier(j), link.joint.drive
-            if isinstance(drive, ElasticDrive) and carrier in inside:
-                axis = exact(on_body(robot, carrier, rotor_place(robot, j, drive.motor)[1]))
+        for j, carrier, motor in rotors_behind_springs(robot):
+            if carrier in inside:
+                axis = exact(on_body(robot, carrier, rotor_place(robot, j, motor)[1]))
                 if steps := contains(robot, turned, i, carrier, axis, moving_base):
                     known = contained[coordinate].get(robot.coordinates[j], 0)  # type: ignore[arg-type]
                     contained[coordinate][robot.coordinates[j]] = max(steps, known)  # type: ignore[index]
@@ -152,6 +157,15 @@ def link_equations(robot: Robot, moving_base: bool = False) -> list[dict[int, in
         for i in group:
             contained[i] = dict(union)
     return contained
+
+
+def rotors_behind_springs(robot: Robot) -> Iterator[tuple[int, int, Motor]]:
+    """Link of its joint, carrier and motor of each rotor with a coordinate of its own; a joint may have two."""
+    for j, link in enumerate(robot.links):
+        if isinstance(link.joint.drive, BEHIND_SPRINGS):
+            for k, motor in enumerate(link.joint.drive.motors):
+                if motor.gear_ratio is not None:
+                    yield j, robot.carrier(j, k), motor
 
 
 def blocks(robot: Robot, order: Sequence[int]) -> list[tuple[int, ...]]:
@@ -297,13 +311,19 @@ def explain_orders(robot: Robot) -> str:
     rows: list[tuple[str, ...]] = [("joint", "drive", "motor on", "θ'' of", "θ' of", "differentiated", "τ needs")]
     moving = [x.link for x in robot.moving_joints if not x.follows]
     for i, joint in enumerate(robot.joints):
-        carrier = robot.carrier(moving[i])
+        carriers = [robot.carrier(moving[i], k) for k in range(len(joint.drive.motors))] if joint.drive else []
         names = [[robot.joints[j].name for j, n in contained[i].items() if n == steps] for steps in (2, 1)]
         rows.append(
             (
                 joint.name,
-                "elastic" if robot.compliant[i] else "rigid" if joint.drive else "none",
-                "-" if not joint.drive else robot.links[carrier].name if carrier >= 0 else "base",
+                "variable"
+                if robot.variable_stiffness[i]
+                else "elastic"
+                if robot.compliant[i]
+                else "rigid"
+                if joint.drive
+                else "none",
+                " ".join(robot.links[k].name if k >= 0 else "base" for k in carriers) or "-",
                 *(" ".join(x) or "-" for x in names),
                 str(orders.joints[i].differentiations) if orders else "?",
                 f"q … q⁽{superscript(orders.joints[i].motion)}⁾" if orders else "?",

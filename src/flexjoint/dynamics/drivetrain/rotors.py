@@ -70,9 +70,9 @@ def rotor_torque(robot: Robot, q: Expression, v: Expression, theta_v: Expression
         q, v: Position and velocity of the links, (..., n).
         theta_v: Velocity of the motors, (..., motors).
     """
-    still = zeros(robot.n)
+    still, unmoved = zeros(robot.n), zeros(robot.motor_count)
     own = [rotor for rotor in rotors(robot) if not rotor.follows]
-    return spin_torque(robot, own, [q, v, still], [still, theta_v, still])[1]
+    return spin_torque(robot, own, [q, v, still], [unmoved, theta_v, unmoved])[1]
 
 
 @algorithm("tau")

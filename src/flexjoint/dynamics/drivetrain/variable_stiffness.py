@@ -15,16 +15,18 @@ Joints whose drives differ in numbers alone are computed four at a time, in vect
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import nan
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...compiler.ir import packing
 from ...compiler.ir.scan import from_loops
 from ...drives import VariableStiffnessDrive
 from ...drives.variable import OperatingPoint
+from ...errors import InputError
 from ...robot import Robot
-from ...spatial import ca, is_zero
+from ...spatial import ca, is_zero, total, zeros
 from ...types import Expression, FloatArray, Jet, Scalar, Stack
 from .coupling import at_springs
 from .equilibrium import FOLLOW, ClosedForm, closed_form, closed_point, operating_points, regular
@@ -77,8 +79,12 @@ def motor_sides(
         for i, joint in enumerate(robot.joints)
         if i not in found
     }
-    found |= single_motors(robot, q, tau_e[0], phi)
-    return [*(found[i][0] for i in range(robot.n)), *(found[i][1] for i in second)]
+    return in_order(robot, found | single_motors(robot, q, tau_e[0], phi))
+
+
+def in_order(robot: Robot, sides: Mapping[int, list[MotorSide]]) -> list[MotorSide]:
+    """All motors in the order of `robot.motor_names`, from those of each joint."""
+    return [*(sides[i][0] for i in range(robot.n)), *(sides[i][1] for i in second_motors(robot))]
 
 
 def packs_of_joints(robot: Robot) -> list[tuple[ClosedForm, list[int]]]:
@@ -115,6 +121,40 @@ def deflection_jets(
     # [VSANEA (21)-(23), (70)-(72)], less A q''
     phi_1_a, phi_2_a = point.solve(tau_e_a - bent[0], sigma_a - bent[1])
     return [point.phi_1, rates[0], phi_1_a], [point.phi_2, rates[1], phi_2_a]
+
+
+class Pair(NamedTuple):
+    """A joint of variable stiffness: its operating point, and [φ, φ', ...] of both motors."""
+
+    point: OperatingPoint
+    one: Jet
+    two: Jet
+    c: int  # whether the second motor counts from the link
+
+
+def pair_jets(drive: Any, tau_e: Jet, sigma: Jet, guess: tuple[Scalar, Scalar] | None = None) -> Pair:
+    """Deflections with as many derivatives as torque and stiffness have: A φ⁽ᵏ⁾ = (τ_e, σ)⁽ᵏ⁾ − lower orders."""
+    (point,) = operating_points([drive], tau_e[:1], sigma[:1], None if guess is None else [guess])
+    point = regular(drive, point)
+    for spring in getattr(drive, "springs", ()):
+        if len(tau_e) > spring.smoothness + 1:
+            raise InputError(
+                f"in the complete model other motors need {len(tau_e) - 1} derivatives of the deflections of a joint "
+                f"of variable stiffness, and a {spring.name} has {spring.smoothness}; use a CubicSpring or a SinhSpring"
+            )
+    symbols, phi = [ca.SX.sym("phi", 2) for _ in tau_e], [ca.vertcat(point.phi_1, point.phi_2)]
+    at = drive.at(symbols[0][0], symbols[0][1])
+    rate = ca.vertcat(at.tau_e, at.sigma)
+    for k in range(1, len(tau_e)):
+        rate = total(ca.jtimes(rate, x, y) for x, y in pairwise(symbols[: k + 1]))
+        rest = ca.substitute(rate, ca.vertcat(*symbols[: k + 1]), ca.vertcat(*phi, zeros(2)))
+        phi.append(ca.vertcat(*point.solve(tau_e[k] - rest[0], sigma[k] - rest[1])))
+    return Pair(point, [x[0] for x in phi], [x[1] for x in phi], drive.c)
+
+
+def pair_sides(drive: Any, pair: Pair, q: Jet) -> list[MotorSide]:
+    """Both motors of a joint with these deflections, from [q, q', q'']."""
+    return both_sides(drive, pair.point, q, pair.one[:3], pair.two[:3])
 
 
 # From a state ---------------------------------------------------------------------------------------------------------

@@ -31,13 +31,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...drives import ElasticDrive, Motor, RigidDrive
+from ...drives import ElasticDrive, Motor, RigidDrive, VariableStiffnessDrive
 from ...numerics import product
 from ...robot import Joint, MovingJoint, Robot
 from ...robot.parts import rotor_place as place_of_rotor
 from ...spatial import Inertia, Screw, ca, identity, is_symbolic, rotation_about_z, rotation_z, sx, unit_z, zeros
 from ...types import Expression, FloatArray, Matrix, Scalar, Vector
 from ..drivetrain.coupling import on_links, rigid_groups, undeflected
+
+BEHIND_SPRINGS = ElasticDrive | VariableStiffnessDrive
 
 
 class Body(NamedTuple):
@@ -66,7 +68,7 @@ class Frame(NamedTuple):
 class Rotor(NamedTuple):
     """A spinning rotor of the complete model."""
 
-    coordinate: int  # of the joint it drives; in a group that of the joint it is listed at
+    coordinate: int  # index of its motor, for first motors that of the joint it drives; in a group where it is listed
     body: int  # that carries it, -1 for the base
     axis: Vector  # in the body's frame
     eta: Scalar
@@ -97,7 +99,7 @@ def bodies(robot: Robot, frozen: bool = True) -> list[Body]:
         tree[follower.link] = following(tree[follower.link], follower)
     for i, link in enumerate(robot.links):
         drive = link.joint.drive
-        whole = robot.fidelity == "complete" and (frozen or not isinstance(drive, ElasticDrive))
+        whole = robot.fidelity == "complete" and (frozen or not isinstance(drive, BEHIND_SPRINGS))
         for k, motor in enumerate(drive.motors if drive is not None else ()):
             carrier, share = robot.carrier(i, k), rotor_inertia(robot, i, motor, whole)
             if carrier >= 0 and share is not None:
@@ -172,18 +174,19 @@ def rotors(robot: Robot, place: Sequence[Frame] | None = None) -> list[Rotor]:
         return []
     place = frames(robot) if place is None else place
     found = []
-    for i, joint, coordinate, k, _ in robot.moving_joints:
-        drive = joint.drive
-        if drive is None or drive.motors[0].gear_ratio is None:
-            continue
-        motor, carrier = drive.motors[0], robot.carrier(i)
-        frame = place[carrier] if carrier >= 0 else own_frame(-1)
-        axis = frame.R @ sx(rotor_place(robot, i, motor)[1])
-        elastic = isinstance(drive, ElasticDrive)
-        eta, B = motor.gear_ratio, motor.inertia
-        if joint.mimic is not None:
-            eta, B = k * eta, k * k * B
-        found.append(Rotor(coordinate, frame.body, axis, eta, B, elastic, joint.mimic is not None))
+    for i, joint, coordinate, ratio, _ in robot.moving_joints:
+        for k, motor in enumerate(joint.drive.motors if joint.drive is not None else ()):
+            if motor.gear_ratio is None:
+                continue
+            carrier = robot.carrier(i, k)
+            frame = place[carrier] if carrier >= 0 else own_frame(-1)
+            axis = frame.R @ sx(rotor_place(robot, i, motor)[1])
+            eta, B = motor.gear_ratio, motor.inertia
+            if joint.mimic is not None:
+                eta, B = ratio * eta, ratio * ratio * B
+            index = robot.motor_joints.index(coordinate, robot.n) if k else coordinate
+            elastic = isinstance(joint.drive, BEHIND_SPRINGS)
+            found.append(Rotor(index, frame.body, axis, eta, B, elastic, joint.mimic is not None))
     return found
 
 

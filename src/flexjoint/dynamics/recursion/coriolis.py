@@ -118,7 +118,7 @@ def rotor_loads(
 ) -> tuple[list[Vector], Forces]:
     """Loads of spinning rotors with L = η I_axial θ' a: polarized moment L' + ω × L per body, and torque η I_axial a·ω'
     per rotor, which acts on the link at a rigid joint."""
-    moments, forces = [zeros(3)] * len(motions), Forces(zeros(robot.n), zeros(robot.n))
+    moments, forces = [zeros(3)] * len(motions), Forces(zeros(robot.n), zeros(robot.motor_count))
     tied, own = TwoSpeeds(*(undeflected(robot, x) for x in links)), zeros(robot.n)
     for rotor in rotors(robot):
         speeds = motors if rotor.elastic else links if rotor.follows else tied
