@@ -79,10 +79,17 @@ class Folder(Place):
         return sorted(os.listdir(place)) if place.is_dir() else []
 
     def read(self, name: str) -> bytes:
-        return (self.path / name).read_bytes()
+        return self.file(name).read_bytes()
+
+    def file(self, name: str) -> Path:
+        """Path of a file; raises InputError if there is something else."""
+        path = self.path / name
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} must be a file, but is a folder or a device: move it elsewhere, and run again")
+        return path
 
     def replace(self, name: str, content: bytes) -> None:
-        path = self.path / name
+        path = self.file(name)
         with explained(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as file:

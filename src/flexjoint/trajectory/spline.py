@@ -38,8 +38,9 @@ def curve(spline: Any, unit: float) -> Curve:
     """A spline with all its derivatives, which are exactly zero where coefficients are equal, as at rest."""
     pieces = [spline]
     try:
-        for _ in range(spline.k):
-            pieces.append(pieces[-1].derivative())
+        with np.errstate(over="ignore"):
+            for _ in range(spline.k):
+                pieces.append(pieces[-1].derivative())
     except ValueError:  # of SciPy, for differences that overflow
         raise InputError("the derivatives of a spline exceed the range of doubles: move its points apart") from None
     return Curve(tuple(pieces), unit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import multiprocessing
+import os
 import sys
 from importlib import import_module
 
@@ -146,6 +147,17 @@ def test_a_block_at_another_place_is_not_loaded(tmp_path):
     file_of(store, 8).write_bytes(file_of(store).read_bytes())
     with pytest.warns(fj.FlexjointWarning, match="000008.parquet is damaged; its samples are computed again"):
         assert store.load(8, 8) is None
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_folder_or_a_pipe_in_the_place_of_a_block(tmp_path, make):
+    store = opened(tmp_path)
+    store.save(0, BLOCK)
+    file_of(store).unlink()
+    make(file_of(store))
+    for use in (lambda: store.load(0, 8), lambda: store.save(0, BLOCK)):
+        with pytest.raises(fj.InputError, match=r"000000\.parquet must be a file, .*: move it elsewhere"):
+            use()
 
 
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "flipped", "edited", "of others"])

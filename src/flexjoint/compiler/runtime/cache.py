@@ -34,7 +34,9 @@ from typing import Any, NamedTuple
 MAGIC = b"flexjoint kernel 1\n"
 LIMIT = 256 << 20  # bytes; the least recently used files go first
 HANDLES = hasattr(os, "getuid") and os.open in os.supports_dir_fd  # else there are no owners to check: Windows
-READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+READ = os.O_RDONLY  # without waiting for the writer of a pipe
+for flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NONBLOCK"):
+    READ |= getattr(os, flag, 0)
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | READ
 
 

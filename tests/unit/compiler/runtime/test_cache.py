@@ -148,6 +148,17 @@ def test_a_kernel_under_another_name_is_not_used(folder):
         mass_matrix(other)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
+@pytest.mark.parametrize("make", [lambda path: os.mkfifo(path, 0o600), lambda path: path.mkdir(mode=0o700)])
+def test_a_pipe_or_a_folder_in_the_place_of_a_kernel(folder, make):
+    expected = mass_matrix()
+    (path,) = folder.glob("*.kernel")
+    path.unlink()
+    make(path)
+    with pytest.warns(cache.CacheWarning, match=r"cannot be (read|kept)|could not be kept"):
+        assert mass_matrix().tobytes() == expected.tobytes()
+
+
 def test_a_folder_others_can_enter_is_refused(folder):
     folder.mkdir(mode=0o755)
     folder.chmod(0o755)
