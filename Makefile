@@ -31,7 +31,8 @@ test-asan: $(VENV)/.installed-test
 # What takes longer than the suite may: results and dates are in docs/testing.md.
 test-long: test-asan papers
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
-	$(BIN)/python tests/fuzz/run.py --count 340000
+	$(BIN)/python tests/fuzz/run.py --count 67000
+	$(BIN)/python tests/soak.py --minutes 30
 	$(BIN)/python tests/urdf_packages.py
 	$(BIN)/python tests/mjcf_packages.py
 	$(BIN)/python tests/mjcf_exports.py

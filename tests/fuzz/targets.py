@@ -11,6 +11,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -24,7 +25,9 @@ from flexjoint.formats.drive_tables import drive_keys
 from flexjoint.formats.robot_files import parse_robot
 from flexjoint.formats.writing import robot_text
 from flexjoint.robot import worst_trust
+from flexjoint.studies.sample_files import read_samples as read_study
 from flexjoint.trajectory import KINDS as TRAJECTORY_KINDS
+from flexjoint.viewer.mesh_files import read_mesh
 from fuzz.mutation import NUMBERS, TEXTS, changed, damaged, inline, toml, value
 
 DATA = Path(__file__).parents[1] / "data"
@@ -146,6 +149,7 @@ class Target(NamedTuple):
 
     make: Callable[[Random], Input]
     run: Callable[[Input, Path], Any]
+    seconds: float = 1.0  # of processor time
 
 
 # Robots -------------------------------------------------------------------------------------------------------------
@@ -387,9 +391,11 @@ def mcap(heads: list[str], columns: np.ndarray, random: Random) -> bytes:
 # Trajectories and stiffnesses ---------------------------------------------------------------------------------------
 
 
+def make_samples(random: Random) -> Input:
+    return table(["t", "q1", "q2"], np.column_stack([TIMES, MOTION + 5.0]), random, ("csv", "npz"))
+
+
 def make_motion(random: Random) -> Input:
-    if random.random() < 0.4:
-        return table(["t", "q1", "q2"], np.column_stack([TIMES, MOTION + 5.0]), random, ("csv", "npz"))
     data = random.choice(TRAJECTORIES)
     content = toml(changed(data, random, TRAJECTORY_KEYS) if random.random() < 0.95 else data)
     return Input("motion.toml", damaged(content.encode(), random) if random.random() < 0.3 else content.encode())
@@ -419,18 +425,124 @@ def run_stiffness(given: Input, folder: Path) -> Any:
 # Logs ---------------------------------------------------------------------------------------------------------------
 
 
-def make_log(random: Random) -> Input:
+def make_log(random: Random, kind: str) -> Input:
     wanted = random.choice((("q", "tau"), ("q", "v", "tau"), ("theta", "tau"), ("q", "theta", "tau_e", "tau")))
     wanted = random.choice((wanted, ("position", "effort"), ("actual_q", "target_q", "current"), ("mp", "mt", "ip")))
     forms = random.choice(("{0}{1}", "{0}_{1}", "{0}.joint{1}", "joint{1}.{0}", "/joint_states/{0}[{1}]"))
     heads = ["t", *(forms.format(what, k) for what in wanted for k in (1, 2))]
     columns = np.column_stack([TIMES, *([MOTION] * len(wanted))])
-    return table(heads, columns, random, ("csv", "csv", "npz", "parquet", "mcap"))
+    return table(heads, columns, random, (kind,))
 
 
 def run_log(given: Input, folder: Path) -> Any:
     log = fj.logs.read_log(placed(given, folder), TWO)
     return log.known, log.commands, log.period
+
+
+# Poses, samples of studies, meshes ----------------------------------------------------------------------------------
+
+POSES: list[dict[str, Any]] = [
+    {"position": [0.4, 0.0, 0.5], "rpy_deg": [180.0, 0.0, 0.0]},
+    {"position": [0.4, 0.1, 0.5], "quaternion": [0.0, 1.0, 0.0, 0.0]},
+    {"position": [0.4, 0.2, 0.5], "rpy": [0.1, 0.2, 0.3]},
+]
+CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+
+
+def make_poses(random: Random) -> Input:
+    if random.random() < 0.5:
+        heads = random.choice((["x", "y", "z", "roll", "pitch", "yaw"], ["x [mm]", "y", "z", "qw", "qx", "qy", "qz"]))
+        return table(heads, np.tile(0.5 + MOTION[:, :1], len(heads)), random, ("csv",))
+    tables = random.choices(POSES, k=random.choice((1, 2, 3)))
+    content = toml(changed({"pose": tables}, random, ["position", "rpy", "rpy_deg", "quaternion"])).encode()
+    return Input("poses.toml", damaged(content, random) if random.random() < 0.3 else content)
+
+
+def run_poses(given: Input, folder: Path) -> Any:
+    return repr(fj.kinematics.load_poses(placed(given, folder)))
+
+
+def make_study(random: Random) -> Input:
+    heads = ["sample", "largest", "rms", "end", "seed"]
+    columns = np.column_stack([np.arange(30.0), np.tile(MOTION, 2)])
+    return table(heads, columns, random, ("csv", "parquet"))
+
+
+def run_study(given: Input, folder: Path) -> Any:
+    return read_study(placed(given, folder))
+
+
+def make_mesh(random: Random) -> Input:
+    kind = random.choice(("stl", "stl", "obj"))
+    if kind == "obj":
+        lines = [f"v {' '.join(map(str, x))}" for x in CORNERS] + [f"f {' '.join(map(str, x + 1))}" for x in FACES]
+        content = "\n".join(lines).encode()
+    else:
+        content = bytes(80) + len(FACES).to_bytes(4, "little")
+        content += b"".join(bytes(12) + CORNERS[x].astype("<f4").tobytes() + bytes(2) for x in FACES)
+    return Input(f"mesh.{kind}", damaged(content, random) if random.random() < 0.8 else content)
+
+
+def run_mesh(given: Input, folder: Path) -> Any:
+    return read_mesh(str(placed(given, folder)))
+
+
+# Work ---------------------------------------------------------------------------------------------------------------
+
+SIMPLE = {"kind": "rest_to_rest", "goal": 0.1, "duration": 1.0}
+ARC: dict[str, Any] = {"kind": "arc", "centre": [0.3, 0.5, 0], "axis": [0, 0, 1], "speed": 0.1, **FREE}
+PAIRS = [SPRINGS[k] for k in (1, 2, 6, 7)]
+
+
+def make_work(random: Random) -> Input:
+    """Small files that ask for much: turns, harmonics, nested motions, long chains, chunks that unpack to gigabytes."""
+    size = int(10 ** random.uniform(0, 4))
+    inner: dict[str, Any] = SIMPLE
+    for _ in range(random.randrange(12)):
+        shaper = {"shaper": random.choice(("zv", "zvd")), "frequency": [1.0, 2.3, 3.7][: random.randrange(1, 4)]}
+        inner = {"kind": "shaped", "motion": inner, **shaper}
+    dwell = [{"by": [0.001, 0, 0]}, {"dwell": 0.1}, {"by": [-0.001, 0, 0]}, {"dwell": 0.1}]
+    breaks = sorted(10 ** random.uniform(-320, 307) for _ in range(3))
+    law = {"kind": "time_law", "breaks": [0.0, *breaks], "slopes": [1 / max(breaks)] * 7, "degree": 4}
+    spring = random.choice(PAIRS)
+    motors = {"drive": {"kind": "antagonistic", "spring_1": spring, "spring_2": spring, **BOTH}}
+    motions = [
+        {**ARC, "angle": 10 ** random.uniform(0, 300)},
+        {"kind": "fourier", "frequency": 0.5, "cosine": [[0.0, 0.1]] * size, "sine": [[0.1, 0.0]] * size},
+        {"kind": "sinusoid", "frequency": 0.5, "amplitude": [[0.0, 0.1]] * size},
+        {"kind": "joined", "pieces": [inner] * min(size, 300)},
+        {"kind": "cartesian", "segments": dwell * min(size, 250), "start": [0.3, 0.9], "orientation": "free"}
+        | {"duration": 9.0},
+        {"kind": "retimed", "path": inner, "law": law},
+    ]
+    kind = random.randrange(9)
+    if kind < 6:
+        return Input("motion.toml", toml(motions[kind]).encode())
+    if kind == 6:
+        links = [{**LINK, **random.choice((DRIVE, motors))}] * min(size, 1200)
+        return Input("robot.toml", toml({"name": "r", "convention": "standard_dh", "link": links}).encode())
+    return Input("table.mcap", bomb(size, int(10 ** random.uniform(0, 6)), random))
+
+
+def bomb(count: int, size: int, random: Random) -> bytes:
+    """An MCAP file of up to 200 MB of blanks."""
+    from mcap.writer import CompressionType, Writer
+
+    file = io.BytesIO()
+    writer = Writer(file, chunk_size=random.choice((1 << 16, 1 << 20, 1 << 40)), compression=CompressionType.ZSTD)
+    writer.start()
+    channel = writer.register_channel("/state", "json", writer.register_schema("state", "jsonschema", b"{}"))
+    for t in range(min(count, 200_000_000 // size)):
+        writer.add_message(channel, t, b'{"q1":0.0,' + b" " * size + b'"q2":0.0,"tau1":1,"tau2":1}', t)
+    writer.finish()
+    return file.getvalue()
+
+
+def run_work(given: Input, folder: Path) -> Any:
+    if given.name == "robot.toml":
+        return fj.analysis.check_robot(parse_robot(given.content, given.name))
+    return (run_log if given.name.endswith("mcap") else run_trajectory)(given, folder)
 
 
 TARGETS = {
@@ -440,5 +552,13 @@ TARGETS = {
     "drives": Target(make_drives, run_drives),
     "trajectory": Target(make_motion, run_trajectory),
     "stiffness": Target(make_motion, run_stiffness),
-    "log": Target(make_log, run_log),
+    "samples": Target(make_samples, run_trajectory),
+    "csv": Target(partial(make_log, kind="csv"), run_log),
+    "npz": Target(partial(make_log, kind="npz"), run_log),
+    "parquet": Target(partial(make_log, kind="parquet"), run_log),
+    "mcap": Target(partial(make_log, kind="mcap"), run_log),
+    "poses": Target(make_poses, run_poses),
+    "study": Target(make_study, run_study),
+    "mesh": Target(make_mesh, run_mesh),
+    "work": Target(make_work, run_work, seconds=5.0),
 }

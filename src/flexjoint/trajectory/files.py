@@ -163,7 +163,8 @@ def read_table(table: Table, joints: MovedJoints, folder: Path) -> Trajectory:
     kind = KINDS[table.choice("kind", sorted(KINDS))]
     table.allow(kind.all_keys(degrees=not joints.stiffnesses))
     motion = MotionTable(table.data, table.place, table.error, joints=joints, folder=folder)
-    found = checked(lambda: kind.read(motion), joints, table.place, str(table.data.get("file", "")))
+    file = table.data.get("file")
+    found = checked(lambda: kind.read(motion), joints, table.place, file if isinstance(file, str) else "")
     spend("nested_motions", -1, table.place)
     return found
 

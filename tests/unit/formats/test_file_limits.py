@@ -51,6 +51,11 @@ def test_motions_that_ask_for_much_work_are_refused(motion, limit):
         fj.trajectory.load_trajectory(motion, robot(2 * LINK))
 
 
+def test_an_endless_integer_as_the_name_of_a_file():
+    with pytest.raises(fj.InputError, match="unknown key 'file'|file must be"):
+        fj.trajectory.load_trajectory(f"{{kind='samples', file=0x1{'0' * 9000}}}", robot(2 * LINK))
+
+
 def test_time_laws_whose_derivatives_overflow():
     with pytest.raises(fj.InputError, match="the duration is inf"):
         fj.trajectory.TimeLaw([0.0, 5.0, 5e200], [1e-320, 1e308, 1e12], 1)
