@@ -1,7 +1,7 @@
 """Damaged files of each kind, in a process of its own: errors of ours or results, in time, in little memory.
 
-10 000 of them describe robots, as robot, URDF and drive files.  `make test-long` reads 67 000 of each kind, a million in
-all (docs/testing.md).
+10 000 of them describe robots, as robot, URDF and drive files.  `make test-long` reads 67 000 of each kind, a million
+in all (docs/testing.md).
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def test_motions_that_ask_for_much_work_are_refused(motion, limit):
 
 
 def test_an_endless_integer_as_the_name_of_a_file():
-    with pytest.raises(fj.InputError, match="unknown key 'file'|file must be"):
+    with pytest.raises(fj.InputError, match="file must be a string, not an integer"):
         fj.trajectory.load_trajectory(f"{{kind='samples', file=0x1{'0' * 9000}}}", robot(2 * LINK))
 
 
