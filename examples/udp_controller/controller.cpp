@@ -1,6 +1,6 @@
 // Drives a robot of `flexjoint serve` with a controller written by `flexjoint export-c`.  POSIX sockets.
 //
-//     flexjoint export-c kuka_lwr --controller motor_pd --gains 1000,50 --name law -o law
+//     flexjoint export-c kuka_lwr --controller motor_pd --gains 1000,50 --no-limits --name law -o law
 //     make -C law law.o
 //     g++ -std=c++17 -O2 -Ilaw controller.cpp law/law.o -o controller -lm
 //     flexjoint serve kuka_lwr --udp 127.0.0.1:5005 --duration 10 &

@@ -47,7 +47,7 @@ def loop(name):
         law = fj.control.FeedforwardPD(robot, [2000.0, 80.0])
         residual = fj.observers.JointTorqueResidual(robot, 30.0, 30.0, sensors=False)
     observers = {"residual": residual, "watch": fj.observers.Detector(residual, {"link": 2.0})}
-    return fj.deployment.online_loop(law, observers=observers, period=PERIOD)
+    return fj.deployment.online_loop(law, observers=observers, period=PERIOD, limits=False)
 
 
 def with_extended_state(robot):
@@ -55,7 +55,7 @@ def with_extended_state(robot):
     observer = fj.observers.ExtendedStateObserver(robot, 6e-6, 1000.0, 20.0)
     watch = fj.observers.Detector(observer, {"link": 2.0})
     law = fj.control.FeedforwardPD(robot, [2000.0, 80.0])
-    return fj.deployment.online_loop(law, estimator=observer, observers={"watch": watch}, period=PERIOD)
+    return fj.deployment.online_loop(law, estimator=observer, observers={"watch": watch}, period=PERIOD, limits=False)
 
 
 def random_steps(component, count, seed=0):

@@ -67,7 +67,7 @@ def serve(
         seed=seed,
         ready=ready,
     )
-    counts = ("periods", "late", "held", "released", "malformed", "foreign", "replayed", "lost")
+    counts = ("periods", "late", "held", "released", "limited", "malformed", "foreign", "replayed", "lost")
     data: dict[str, Any] = {"robot": robot.name} | {name: int(getattr(found, name)) for name in counts}
     if found.lateness.size:
         shares = {"median": 50.0, "99 %": 99.0, "largest": 100.0}

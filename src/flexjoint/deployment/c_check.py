@@ -1,6 +1,7 @@
 """The program beside an exported component that repeats steps of the Python kernel: `make check`.
 
-    motor_pd_kuka_lwr: 60 steps, 0 differences
+    motor_pd_panda: 60 steps, 0 differences
+    longest step: 1.2 us
 
 Among the steps are samples that cannot be used: NaN, missing ones, stamps that go back.
 """
@@ -23,12 +24,25 @@ STEPS = 60
 INVALID, MISSED, STALE = (20, 21), (30, 31), (40,)
 
 MAIN = """\
+#define _POSIX_C_SOURCE 199309L
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "@NAME@.h"
 
 @TABLES@
+
+static double seconds(void)
+{
+#ifdef CLOCK_MONOTONIC
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+#else
+    return (double)clock() / CLOCKS_PER_SEC;
+#endif
+}
 
 int main(void)
 {
@@ -37,14 +51,20 @@ int main(void)
     static @NAME@_input input;
     static @NAME@_output output;
     int bad = 0;
+    double longest = 0.0;
     @NAME@_init(&state);
     @NAME@_defaults(&parameters);
     for (int k = 0; k < @STEPS@; k++) {
 @FILL@
+        const double begin = seconds();
         const int flags = @NAME@_step(&state, &parameters, &input, &output);
+        const double passed = seconds() - begin;
+        if (k > 0 && passed > longest) /* the first step fills the caches */
+            longest = passed;
 @COMPARE@
     }
     printf("@NAME@: @STEPS@ steps, %d differences\\n", bad);
+    fprintf(stderr, "longest step: %.3g us\\n", 1e6 * longest);
     return bad != 0;
 }
 """

@@ -32,6 +32,8 @@ FLAG_TEXTS = {
     Flag.RELEASED: "the torque is zero: no usable sample for too long",
     Flag.RESTARTED: "the clock was set back",
     Flag.UNKNOWN: "an output is not finite; the torque is",
+    Flag.LIMITED: "the torque is cut off at a limit of torque or torque rate",
+    Flag.IMPLAUSIBLE: "ignored: the robot cannot have this position or velocity",
 }
 
 HEADER = """\

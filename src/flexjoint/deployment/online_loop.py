@@ -10,10 +10,12 @@ import numpy as np
 from ..checks import positive
 from ..compiler.ir.program import Array
 from ..control.base import Controller, JointState, memory_arrays, rows, torque_array
-from ..errors import InputError, shown
+from ..errors import InputError, listed, shown
 from ..observers.base import Measurement, Observer, measurement_sizes
 from ..observers.residual import is_finite
 from ..observers.timed import TimedObserver
+from ..robot import Robot
+from ..simulation.actuators import Actuators
 from ..spatial import ca, sx, zeros
 from ..trajectory import Trajectory, require_smoothness
 from ..types import Expression
@@ -21,9 +23,11 @@ from .component import Columns, Component
 from .loop_numbers import Numbers
 from .loop_parts import ESTIMATOR, Parts, checked_parts, measured_arrays
 from .pieces import Pieces, expression, pieces_of
-from .samples import CLOCK, ELAPSED, EXACT, STAMP, Clock, Flag, Timing, timing
+from .samples import CLOCK, ELAPSED, EXACT, STAMP, Clock, Flag, Gate, Timing, gates, is_plausible, timing
 
 BLIND, TORQUE = Array("blind", (), "s"), "tau_before"
+REFUSED = Array("refused", ())  # number of samples that were ignored
+POSITIONS = ("q", "theta")
 SINCE = Array("since", (), "s")  # time along the trajectory
 PERIODS_OF_PATIENCE = 10
 
@@ -39,12 +43,15 @@ def online_loop(
     fold: bool = False,
     patience: float | None = None,
     stamps: bool = True,
+    limits: bool = True,
 ) -> Component:
     """A controller with its observers and detectors as a component: one step per period, with time stamps.
 
     A step reads the measurements that the laws need, updates estimator and observers, and computes the torque, in the
     order of `simulate`: with the same samples it gives the same bits.  A sample that cannot be used leaves all states
-    unchanged (samples.py); the torque is then that of the step before, and zero after `patience`.
+    unchanged (samples.py); the torque is then that of the step before, and zero after `patience`.  The torque keeps the
+    limits of torque and torque rate of the motors, as in `simulate` with `Actuators()`; its rate also in the first
+    step, after `tau_before` of the state, zero by default.
 
     Args:
         controller: A control law; by default none, the component then observes only and takes the torque as an input.
@@ -60,6 +67,7 @@ def online_loop(
         patience: Time without a usable sample after which the torque is zero, s; default 10 periods.
         stamps: Whether a step takes the time stamp `t` of its sample, as by default, or the time `elapsed` since the
             sample before.
+        limits: Whether the limits of the robot act: on the torque, and as bounds of plausible samples; default True.
 
     Returns:
         A Component.  Its inputs are the time `t`, the measurements, the `reference` (rows, width) of the
@@ -67,22 +75,26 @@ def online_loop(
         observers as `<name>_<output>`, and `flags`.
 
     Raises:
-        InputError: There is no law, periods or robots differ, or a path does not exist.
+        InputError: There is no law, periods or robots differ, a path does not exist, or a motor has no torque limit.
 
     Example:
         >>> import flexjoint as fj, numpy as np
         >>> robot = fj.load("hua_3r")
-        >>> loop = fj.deployment.online_loop(fj.control.MotorPD(robot, [500.0, 50.0]), period=1e-3)
+        >>> loop = fj.deployment.online_loop(fj.control.MotorPD(robot, [500.0, 50.0]), period=1e-3, limits=False)
         >>> [array.name for array in loop.inputs]
         ['t', 'theta', 'theta_v', 'reference']
     """
     parts = checked_parts(controller, estimator, observers, period)
     robot, wait = parts.robot, patience if patience is not None else PERIODS_OF_PATIENCE * parts.period
     positive("online_loop", "patience", wait)
+    if limits and controller is not None:
+        require_torque_limits(robot)
     numbers = Numbers.of(parts, free, fold)
     measured = [x for x in measured_arrays(robot) if any(x.name in reads for reads in parts.reads.values())]
     inputs = [STAMP if stamps else ELAPSED, *measured]
-    own = [BLIND, torque_array(robot)._replace(name=TORQUE)]
+    gated = {x.name: gate for x in measured if limits and (gate := gates(robot).get(x.name)) is not None}
+    positions = [x._replace(name=f"{x.name}_before") for x in measured if x.name in gated and x.name in POSITIONS]
+    own = [BLIND, REFUSED, torque_array(robot)._replace(name=TORQUE), *positions]
     state, outputs = [*CLOCK, *own], [Array("flags", ())]
     if controller is None:
         inputs.append(torque_array(robot)._replace(name="torque"))
@@ -109,7 +121,13 @@ def online_loop(
             followed = [x for time in controller.times for x in expression(pieces, since + time, controller.order)]
             given = given | {"reference": ca.horzcat(*followed).T}
         laws, gains = numbers.put_into(parts, parameters), numbers.gains(parameters)
-        after, found = one_step(laws, gains, wait, clock, now, before, given)
+        known, implausible = plausible(gated, now, before, given)
+        after, found = one_step(laws, gains, wait, limits, clock, now, before, known)
+        if gated:
+            found["flags"] += Flag.IMPLAUSIBLE * implausible
+            last = {f"{x}_before": x for x in gated if x in POSITIONS}
+            used = ca.logic_and(now.later, after[BLIND.name] == 0)
+            after |= {name: ca.if_else(used, given[x], before[name]) for name, x in last.items()}
         return after | along, found
 
     what = " and ".join(type(x).__name__ for x in (controller, *parts.observers.values()) if x is not None)
@@ -130,10 +148,23 @@ def online_loop(
 # One step in SX -------------------------------------------------------------------------------------------------------
 
 
+def plausible(gated: Mapping[str, Gate], now: Timing, before: Columns, given: Columns) -> tuple[Columns, Expression]:
+    """The inputs, with NaN in place of quantities that the robot cannot have, and whether there are any."""
+    passed, implausible = now.h + before[BLIND.name], sx(0)
+    for name, gate in gated.items():
+        x = given[name]
+        last = ca.if_else(now.first, x, before[f"{name}_before"]) if name in POSITIONS else x
+        wrong = ca.logic_not(is_plausible(gate, x, last, passed))
+        given = given | {name: ca.if_else(wrong, sx(np.nan), x)}
+        implausible = ca.logic_or(implausible, wrong)
+    return given, implausible
+
+
 def one_step(
     parts: Parts,
     gains: Sequence[Expression],
     patience: float,
+    limits: bool,
     clock: Clock,
     now: Timing,
     before: Columns,
@@ -161,6 +192,7 @@ def one_step(
     kept = clock._replace(stale=clock.stale + stale)
     after |= {x.name: ca.if_else(now.later, new, old) for x, new, old in zip(CLOCK, now.clock, kept)}
     passed = ca.if_else(now.later, now.h, period)
+    after[REFUSED.name] = before[REFUSED.name] + ca.logic_or(stale, invalid)
     if parts.controller is None:
         after |= {"blind": ca.if_else(good, 0, before["blind"] + passed), TORQUE: zeros(robot.motor_count)}
         return after, {**outputs, "flags": flags}
@@ -172,6 +204,9 @@ def one_step(
     released = blind > patience * (1 + EXACT)  # sums of periods are rounded
     tau = ca.if_else(good, tau, ca.if_else(released, 0, before[TORQUE]))
     flags += ca.if_else(good, 0, ca.if_else(released, sx(int(Flag.RELEASED)), sx(int(Flag.HELD))))
+    if limits:
+        command, tau = tau, Actuators().limited(robot, period, tau, before[TORQUE])
+        flags += Flag.LIMITED * ca.logic_not(ca.logic_all(tau == command))
     after |= {"blind": blind, TORQUE: tau}
     return after, {"tau": tau, "flags": flags, **outputs}
 
@@ -222,6 +257,15 @@ def controlled(
 
 
 # Arguments -----------------------------------------------------------------------------------------------------------
+
+
+def require_torque_limits(robot: Robot) -> None:
+    """Refuse a robot with a motor whose torque nothing bounds."""
+    if unbounded := [name for name, x in zip(robot.motor_names, robot.motor_efforts) if not np.isfinite(x)]:
+        raise InputError(
+            f"online_loop: {robot.name} has no torque limit at {listed(unbounded)}: give limits.effort of the joint or "
+            "motor_limits.torque of its drive, or limits=False if the robot itself bounds its torques"
+        )
 
 
 def checked_pieces(trajectory: Trajectory, controller: Controller | None) -> Pieces:

@@ -34,6 +34,7 @@ class Served:
         lateness: Time, s, by which each period ended after its deadline, (periods,); in real time only.
         held: Periods without a new command: the torque before was held.
         released: Periods without torque, because no command had come for long.
+        limited: Periods whose command was cut off at a limit of torque or torque rate of the motors.
         malformed, foreign, replayed: Packets that were ignored: no command, from another address, or answering no state
             that waits for an answer.
         lost: Packets that were dropped on purpose.
@@ -47,6 +48,7 @@ class Served:
     lateness: FloatArray = field(default_factory=lambda: np.zeros(0))
     held: int = 0
     released: int = 0
+    limited: int = 0
     malformed: int = 0
     foreign: int = 0
     replayed: int = 0

@@ -30,11 +30,20 @@ class Simulated:
         self, robot: Robot, period: float, q: Any, stiffness: Any, substeps: int, faults: tuple[MotorFault, ...]
     ) -> None:
         self.robot, self.period, self.faults = robot, period, faults
+        self.efforts, self.steps = np.array(robot.motor_efforts), period * np.array(robot.motor_torque_rates)
+        self.tau, self.began = np.zeros(robot.motor_count), False  # commanded in the period before
         self.component = plant_component(robot, period, q=q, stiffness=stiffness, substeps=substeps)
         self.state = self.component.start()
         begin = at_rest(robot, np.zeros(robot.n) if q is None else q, stiffness)
         self.numbers = np.concatenate([*begin[:4], np.zeros(robot.n)])  # q, v, theta, theta_v and tau_e
         self.component.kernel  # noqa: B018  compiled before the clock runs
+
+    def limited(self, tau: FloatArray) -> FloatArray:
+        """The command within the limits of torque and torque rate of the motors."""
+        bounded = np.clip(tau, -self.efforts, self.efforts)
+        self.tau = np.clip(bounded, self.tau - self.steps, self.tau + self.steps) if self.began else bounded
+        self.began = True
+        return self.tau
 
     def advance(self, tau: FloatArray, k: int) -> FloatArray:
         """Advance by one period under torques tau; returns the torque that acted, with faults."""
@@ -73,7 +82,9 @@ def in_lock_step(plant: Simulated, wire: Wire, end: int | None, delay: int, reco
             if now - sent >= AGAIN:
                 wire.send(states[0])
                 sent = now
-        rows.add(numbers, plant.advance(command.tau, k))
+        tau = plant.limited(command.tau)
+        found.limited += bool(np.any(tau != command.tau))
+        rows.add(numbers, plant.advance(tau, k))
         found.periods += 1
     return finished(plant, found, rows)
 
@@ -110,7 +121,10 @@ def in_real_time(plant: Simulated, wire: Wire, end: int | None, delay: int, reco
             silent = 0 if came else silent + 1
             found.held += 0 < silent <= PATIENCE
             found.released += silent > PATIENCE
-            rows.add(numbers, plant.advance(tau if silent <= PATIENCE else np.zeros(wire.motors), k))
+            command_tau = tau if silent <= PATIENCE else np.zeros(wire.motors)
+            acting = plant.limited(command_tau)
+            found.limited += bool(np.any(acting != command_tau))
+            rows.add(numbers, plant.advance(acting, k))
             found.periods += 1
     except KeyboardInterrupt:
         pass

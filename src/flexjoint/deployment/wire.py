@@ -15,6 +15,9 @@ from ..errors import InputError, shown
 from .packets import GREETING, read_command
 from .served import Served
 
+SILENCE = 1.0  # s without a command after which another address may greet and take over
+DRAINED = 256  # packets read at most per call, so that a flood does not delay a period
+
 
 class Wire:
     """The channel to one controller; counts what it ignores."""
@@ -23,6 +26,7 @@ class Wire:
         channel.setblocking(False)
         self.channel, self.motors, self.loss, self.random = channel, motors, loss, random
         self.partner: Any = None
+        self.heard = 0.0  # time of the partner's last packet
         self.found = Served()
 
     def dropped(self) -> bool:
@@ -41,9 +45,9 @@ class Wire:
                 self.found.lost += 1
 
     def receive(self, timeout: float) -> Any:
-        """The next command of the controller; None after the time, s."""
+        """The next command of the controller; None after the time, s, or after `DRAINED` packets that are none."""
         end = time.perf_counter() + timeout
-        while True:
+        for _ in range(DRAINED):
             # select counts microseconds; the time-out of a socket counts milliseconds, and made periods 0.4 ms late
             left = max(end - time.perf_counter(), 0.0)
             if not select.select([self.channel], [], [], left)[0]:
@@ -52,15 +56,16 @@ class Wire:
                 data, address = self.channel.recvfrom(65536)
             except OSError:  # an answer that the controller's port is closed
                 continue
-            command = read_command(data, self.motors)
-            if self.partner is not None and address != self.partner:
+            command, now = read_command(data, self.motors), time.perf_counter()
+            replaces = command is not None and command.sequence == GREETING and now - self.heard > SILENCE
+            if self.partner is not None and address != self.partner and not replaces:
                 self.found.foreign += 1
             elif command is None:
                 self.found.malformed += 1
             elif not self.dropped():
-                if self.partner is None:
-                    self.partner = address
+                self.partner, self.heard = address, now
                 return command
+        return None
 
     def wait_for_greeting(self) -> None:
         """Wait for the first packet of a controller, which tells its address; Ctrl-C ends the wait."""

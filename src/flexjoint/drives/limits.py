@@ -19,6 +19,8 @@ class MotorLimits:
         speed: greatest speed in either direction, in rad/s or m/s.
         rms_torque: greatest root mean square of the torque over a motion (thermal limit), in Nm or N.
         power: greatest mechanical power |τ θ'|, in W.
+        torque_rate: greatest rate of the commanded torque in either direction, in Nm/s or N/s; a Franka stops beyond
+            1000 Nm/s.
 
     Example:
         >>> import flexjoint as fj
@@ -30,6 +32,7 @@ class MotorLimits:
     speed: float = math.inf
     rms_torque: float = math.inf
     power: float = math.inf
+    torque_rate: float = math.inf
 
     __repr__ = repr_without_defaults
 

@@ -92,6 +92,9 @@ def plain_vector(value: Any) -> Any:
         return value
 
 
+ADDED_LIMITS = ("torque", "rms_torque", "power", "torque_rate")
+
+
 def coupled(motors: tuple[Motor, ...]) -> Motor:
     """One motor equivalent to several rigidly coupled motors.
 
@@ -111,7 +114,7 @@ def coupled(motors: tuple[Motor, ...]) -> Motor:
         motors[0],
         limits=MotorLimits(
             speed=min(motor.limits.speed for motor in motors),
-            **{x: sum(getattr(motor.limits, x) for motor in motors) for x in ("torque", "rms_torque", "power")},
+            **{x: sum(getattr(motor.limits, x) for motor in motors) for x in ADDED_LIMITS},
         ),
         **{name: sum(getattr(motor, name) for motor in motors) for name in ("inertia", "transverse_inertia", "mass")},
         **friction_fields(friction, short=all(motor.friction is None for motor in motors)),

@@ -22,8 +22,9 @@ Sources: [[source]] tables say where numbers come from: of = ["*.drive.stiffness
 
 Gears: hysteresis = {kind = "dahl", torque = 2, stiffness = 4000}, or "bouc_wen", and backlash = 2e-4 of elastic drives.
 
-Limits: limits = {lower = -2.9, upper = 2.9, velocity = 2.2} of a link (also effort, acceleration, jerk), motor_limits =
-{torque = 87, speed = 2.6} (also rms_torque, power) and spring_limits = {torque = 100, deflection = 0.05} of a drive.
+Limits: limits = {lower = -2.9, upper = 2.9, velocity = 2.2} of a link (also effort, torque_rate, acceleration, jerk),
+motor_limits = {torque = 87, speed = 2.6} (also rms_torque, power, torque_rate) and spring_limits = {torque = 100,
+deflection = 0.05} of a drive.
 
 Friction: viscous_friction, coulomb_friction and coulomb_velocity of a link, and with motor_ in front of a drive; or the
 whole law, friction = {viscous = 2.0, coulomb = 5.0, velocity = 0.02, static = 7.0, stribeck_velocity = 0.1} of a link

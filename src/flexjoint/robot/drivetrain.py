@@ -79,10 +79,20 @@ class Drivetrain(Structure):
 
         The effort of a joint does not bound a second motor that slides by itself.
         """
-        drives = [self.joints[i].drive for i in self.motor_joints]
-        own = [drive.motors[k >= self.n].limits.torque if drive else math.inf for k, drive in enumerate(drives)]
-        efforts = [self.joints[i].limits.effort for i in self.motor_joints]
-        return tuple(x if alone else min(x, effort) for x, effort, alone in zip(own, efforts, self._sliding))
+        return self._motor_bounds("torque", "effort")
+
+    @property
+    def motor_torque_rates(self) -> tuple[float, ...]:
+        """Greatest rate of the commanded torque per motor, as `motor_efforts`."""
+        return self._motor_bounds("torque_rate", "torque_rate")
+
+    def _motor_bounds(self, of_motor: str, of_joint: str) -> tuple[float, ...]:
+        """The lesser of a limit of each motor and one of its joint."""
+        joints = [self.joints[i] for i in self.motor_joints]
+        motors = [x.drive.motors[k >= self.n] if x.drive else None for k, x in enumerate(joints)]
+        own = [getattr(motor.limits, of_motor) if motor else math.inf for motor in motors]
+        bounds = [getattr(joint.limits, of_joint) for joint in joints]
+        return tuple(x if alone else min(x, bound) for x, bound, alone in zip(own, bounds, self._sliding))
 
     @property
     def _sliding(self) -> list[bool]:

@@ -85,6 +85,7 @@ def tightened(limits: Limits, follower: MovingJoint) -> Limits:
         limits.effort,
         min(limits.acceleration, own.acceleration / abs(k)),
         min(limits.jerk, own.jerk / abs(k)),
+        limits.torque_rate,
     )
 
 

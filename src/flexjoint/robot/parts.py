@@ -36,6 +36,7 @@ class Limits:
         effort: Greatest motor torque in either direction, after the reduction, Nm or N. Default ∞.
         acceleration: Greatest acceleration in either direction, rad/s² or m/s². Default ∞.
         jerk: Greatest jerk in either direction, rad/s³ or m/s³. Default ∞.
+        torque_rate: Greatest rate of the commanded motor torque, after the reduction, Nm/s or N/s. Default ∞.
 
     Example:
         >>> Limits(-1.5, 1.5, velocity=2.0)
@@ -48,6 +49,7 @@ class Limits:
     effort: float = math.inf
     acceleration: float = math.inf
     jerk: float = math.inf
+    torque_rate: float = math.inf
 
     __repr__ = repr_without_defaults
 

@@ -63,7 +63,7 @@ def limits_text(joint: Joint) -> str:
     found = [f"{limits.lower:g} to {limits.upper:g} {kind.unit('rad | m')}"] if bounded else []
     for value, unit in (
         *((limits.velocity, "rad/s | m/s"), (limits.acceleration, "rad/s² | m/s²"), (limits.jerk, "rad/s³ | m/s³")),
-        (limits.effort, "Nm | N"),
+        *((limits.effort, "Nm | N"), (limits.torque_rate, "Nm/s | N/s")),
     ):
         found += [f"{value:g} {kind.unit(unit)}"] if math.isfinite(value) else []
     return ", ".join(found)

@@ -154,8 +154,8 @@ MOTION = '{kind = "rest_to_rest", start_deg = [0, 0, 0], goal_deg = [20, 10, -10
 
 
 def test_simulate(run, tmp_path):
-    arguments = ["simulate", "hua_3r", "--trajectory", MOTION, "--controller", "computed_torque", "--poles", "-10"]
-    result = run(*arguments, "--output", str(tmp_path / "run.csv"))
+    arguments = ["simulate", "hua_3r", "--trajectory", MOTION, "--controller", "feedback_linearization"]
+    result = run(*arguments, "--poles", "-10", "--output", str(tmp_path / "run.csv"))
     assert result.exit_code == 0, result.output
     assert "200 periods of 0.001 s" in result.output
     assert len((tmp_path / "run.csv").read_text().splitlines()) == 202

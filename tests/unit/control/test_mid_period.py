@@ -156,7 +156,7 @@ def test_exported_c_has_the_bits_of_the_simulation(tmp_path):
     law = MidPeriod(fj.control.FeedforwardPD(robot, [500.0, 50.0]), h)
     motion = fj.trajectory.RestToRest(np.zeros(3), [0.3, 0.6, -0.9], duration=0.2)
     run = fj.simulate(robot, law, motion)
-    component = fj.deployment.online_loop(law)
+    component = fj.deployment.online_loop(law, limits=False)
     middle = np.minimum(run.t + h / 2, motion.duration)
     rows = np.concatenate([motion(middle, law.order), motion(run.t, law.order)])
     given = {"t": run.t[:, None], "reference": np.moveaxis(rows, 0, 1).reshape(len(middle), -1)}
@@ -165,7 +165,7 @@ def test_exported_c_has_the_bits_of_the_simulation(tmp_path):
     expected = python_outputs(component, inputs)
     np.testing.assert_array_equal(expected[:, :3], run.tau)
     assert compiled_outputs(exported(component, tmp_path), inputs, "gcc", "-O1").tobytes() == expected.tobytes()
-    inside = fj.deployment.online_loop(law, trajectory=motion)
+    inside = fj.deployment.online_loop(law, trajectory=motion, limits=False)
     state = inside.start()
     for k, t in enumerate(run.t[:100]):
         state, outputs = inside.step(state, {"t": t, "theta": run.theta[k], "theta_v": run.theta_v[k]})

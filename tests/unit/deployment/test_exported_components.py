@@ -48,7 +48,9 @@ def test_the_folder_checks_itself(tmp_path):
     robot = fj.load("hua_3r")
     watch = {"watch": fj.observers.Detector(fj.observers.JointTorqueResidual(robot, 30.0, 30.0), {"link": 1.0})}
     for k, options in enumerate(({}, {"float32": True}, {"freestanding": True})):
-        law = fj.deployment.online_loop(fj.control.MotorPD(robot, [500.0, 50.0]), observers=watch, stamps=k != 1)
+        law = fj.deployment.online_loop(
+            fj.control.MotorPD(robot, [500.0, 50.0]), observers=watch, stamps=k != 1, limits=False
+        )
         folder = tmp_path / str(k)
         fj.deployment.export_component(law, folder, "law", **options)
         done = subprocess.run(["make", "-s", "check"], cwd=folder, capture_output=True, text=True, check=True)
@@ -61,7 +63,7 @@ def test_the_folder_checks_itself(tmp_path):
 
 
 def test_stack_use_is_printed(tmp_path):
-    law = fj.deployment.online_loop(fj.control.MotorPD(fj.load("hua_3r"), [500.0, 50.0]), period=1e-3)
+    law = fj.deployment.online_loop(fj.control.MotorPD(fj.load("hua_3r"), [500.0, 50.0]), period=1e-3, limits=False)
     fj.deployment.export_component(law, tmp_path, "law")
     done = subprocess.run(["make", "-s", "stack"], cwd=tmp_path, capture_output=True, text=True, check=True)
     sizes = {line.split("\t")[0].split(":")[-1]: int(line.split("\t")[1]) for line in done.stdout.splitlines()}
@@ -71,7 +73,7 @@ def test_stack_use_is_printed(tmp_path):
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 def test_the_class_of_cpp(tmp_path):
     robot = fj.load("hua_3r")
-    law = fj.deployment.online_loop(fj.control.MotorPD(robot, [500.0, 50.0]), period=1e-3)
+    law = fj.deployment.online_loop(fj.control.MotorPD(robot, [500.0, 50.0]), period=1e-3, limits=False)
     fj.deployment.export_component(law, tmp_path, "law")
     (tmp_path / "main.cpp").write_text(CPP)
     subprocess.run(["gcc", *STRICT, "-O2", "-c", "law.c"], cwd=tmp_path, check=True)
@@ -86,7 +88,7 @@ def test_the_class_of_cpp(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("cmake"), reason="no cmake")
 def test_cmake_builds_tests_and_installs_it(tmp_path):
-    law = fj.deployment.online_loop(fj.control.MotorPD(fj.load("hua_3r"), [500.0, 50.0]), period=1e-3)
+    law = fj.deployment.online_loop(fj.control.MotorPD(fj.load("hua_3r"), [500.0, 50.0]), period=1e-3, limits=False)
     fj.deployment.export_component(law, tmp_path, "law")
     place = tmp_path / "installed"
     for command in (
@@ -104,6 +106,7 @@ def test_the_command_writes_a_guarded_controller(tmp_path):
     words = ["export-c", "kuka_lwr", "--controller", "motor_pd", "--gains", "1000,50", "--free", "link7.mass"]
     words += ["--detector", "joint_torque,link_cutoff=30,motor_cutoff=30,sensors=false,threshold.link=5"]
     words += ["--observer", "friction,cutoff=20,sensors=false", "--reaction", "stop,damping=20", "--name", "law"]
+    words += ["--no-limits"]
     done = CliRunner().invoke(app, [*words, "-o", str(tmp_path), "--json"])
     assert done.exit_code == 0, done.output
     data = json.loads(done.stdout)

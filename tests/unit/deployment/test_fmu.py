@@ -45,7 +45,9 @@ def plain_file(robot, tmp_path_factory):
 def law(robot):
     residual = fj.observers.JointTorqueResidual(robot, 30.0, 30.0, sensors=False)
     detector = fj.observers.Detector(residual, {"link": 5.0})
-    return fj.deployment.online_loop(fj.control.FeedforwardPD(robot, [500.0, 50.0]), observers={"watch": detector})
+    return fj.deployment.online_loop(
+        fj.control.FeedforwardPD(robot, [500.0, 50.0]), observers={"watch": detector}, limits=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -241,6 +243,15 @@ def test_wrong_calls_are_refused(plant_file, unit):
         arm.set("q", [0.0, 0.0, 0.0])
     with pytest.raises(Exception, match=r"fmi2GetReal|returned|status"):
         arm.fmu.getReal([10_000])
+
+
+def test_time_that_goes_back_is_refused(plant_file, unit):
+    arm = unit(plant_file)
+    arm.fmu.exitInitializationMode()
+    arm.fmu.doStep(0.0, PERIOD)
+    for point in (0.0, np.nan, np.inf):
+        with pytest.raises(fmpy.fmi1.FMICallException):
+            arm.fmu.doStep(point, PERIOD)
 
 
 def test_equal_components_are_equal_files(plant, plant_file, tmp_path):

@@ -19,7 +19,7 @@ def robot():
 
 @pytest.fixture(scope="module")
 def regulated(robot):
-    return online_loop(fj.control.MotorPD(robot, [500.0, 50.0]), period=PERIOD)
+    return online_loop(fj.control.MotorPD(robot, [500.0, 50.0]), period=PERIOD, limits=False)
 
 
 def sample(component, t, value=0.1, **others):
@@ -43,7 +43,7 @@ def test_it_gives_the_torques_of_a_simulation(robot):
     law = fj.control.FeedforwardPD(robot, [500.0, 50.0])
     watch = fj.observers.JointTorqueResidual(robot, 50.0, 50.0, sensors=False)
     found = fj.simulate(robot, law, motion, 0.2, period=PERIOD, observers={"watch": watch})
-    component = online_loop(law, observers={"watch": watch})
+    component = online_loop(law, observers={"watch": watch}, limits=False)
     references = np.moveaxis(motion(found.t, order=law.order), 0, 1)
     state = component.start()
     for k, t in enumerate(found.t):
@@ -56,7 +56,7 @@ def test_it_gives_the_torques_of_a_simulation(robot):
 def test_an_estimator_replaces_measurements(robot):
     law = fj.control.MotorPD(robot, [500.0, 50.0])
     slope = fj.observers.FilteredDerivative(PERIOD, cutoff=500.0)
-    component = online_loop(law, estimator=fj.observers.VelocityEstimator(robot, slope))
+    component = online_loop(law, estimator=fj.observers.VelocityEstimator(robot, slope), limits=False)
     assert [x.name for x in component.inputs] == ["t", "theta", "reference"]  # no q: the law reads no link
     state = component.start()
     q_d, rate, theta = np.full(3, 0.2), np.zeros(3), np.zeros(3)
@@ -111,7 +111,10 @@ def test_numbers_may_change_at_run_time(robot):
     residual = fj.observers.MomentumResidual(fj.random_robot(3, 1, elastic=0.0), 50.0)
     detector = fj.observers.Detector(residual, {"residual": 1.0})
     component = online_loop(
-        fj.control.ComputedTorque(residual.robot, [100.0, 20.0]), observers={"watch": detector}, free=("link3.mass",)
+        fj.control.ComputedTorque(residual.robot, [100.0, 20.0]),
+        observers={"watch": detector},
+        free=("link3.mass",),
+        limits=False,
     )
     assert [x.name for x in component.parameters] == ["K_0", "K_1", "threshold", "link3.mass"]
     heavy = fj.control.ComputedTorque(
@@ -134,7 +137,7 @@ def test_every_registered_controller(name):
     robot = fj.load(others.get(name, "hua_3r"))
     gains = [100.0] * len(kind.registration.gains) if kind.registration.gains else [-10.0]
     law = kind.from_numbers(robot, gains, PERIOD)
-    component = online_loop(law, period=PERIOD)
+    component = online_loop(law, period=PERIOD, limits=False)
     reference = np.full((law.order + 1, law.width), 0.1)
     reference[0, robot.n :] = 200.0
     given = {x.name: np.full(x.shape, 0.1) for x in component.inputs} | {"t": 0.0, "reference": reference}
@@ -173,7 +176,7 @@ def test_bad_input_is_named(robot, arguments, message):
 
     given = {key: filled(x) for key, x in arguments.items()}
     with pytest.raises(fj.InputError, match=message):
-        online_loop(given.pop("controller", None), **given)
+        online_loop(given.pop("controller", None), **given, limits=False)
 
 
 def test_inputs_are_named_when_missing(regulated):

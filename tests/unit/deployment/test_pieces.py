@@ -48,8 +48,8 @@ def test_a_loop_follows_it_without_a_host():
     robot = fj.load("hua_3r")
     motion = fj.trajectory.RestToRest([0.0] * 3, [0.4, 0.5, -0.6], duration=0.0305)
     law = fj.control.FeedforwardPD(robot, [500.0, 50.0])
-    alone = fj.deployment.online_loop(law, trajectory=motion, period=PERIOD)
-    led = fj.deployment.online_loop(law, period=PERIOD)
+    alone = fj.deployment.online_loop(law, trajectory=motion, period=PERIOD, limits=False)
+    led = fj.deployment.online_loop(law, period=PERIOD, limits=False)
     assert "reference" not in [x.name for x in alone.inputs]
     one, two, begin = alone.start(), led.start(), 12.5
     for k in range(40):
@@ -74,4 +74,4 @@ def test_a_loop_follows_it_without_a_host():
 def test_motions_that_cannot_be_followed_are_named(motion, message):
     law = fj.control.FeedforwardPD(fj.load("hua_3r"), [500.0, 50.0])
     with pytest.raises(fj.InputError, match=message):
-        fj.deployment.online_loop(law, trajectory=motion, period=PERIOD)
+        fj.deployment.online_loop(law, trajectory=motion, period=PERIOD, limits=False)

@@ -34,7 +34,7 @@ def law(robot):
 def answer(robot, law, port, count, before=()):
     """A controller in Python that answers states until one has the number count − 1."""
     n, m = robot.n, robot.motor_count
-    component = fj.deployment.online_loop(law, period=PERIOD)
+    component = fj.deployment.online_loop(law, period=PERIOD, limits=False)
     component.kernel  # noqa: B018  compiled before it greets
     state, known = component.start(), {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel, suppress(ConnectionRefusedError):
@@ -184,7 +184,7 @@ def test_packets_round_trip(count):
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 def test_the_controller_in_cpp_drives_it(robot, law, simulated, tmp_path):
     """From the export, over the wire, in lock step: the bits of the simulation."""
-    component = fj.deployment.online_loop(law, period=PERIOD)
+    component = fj.deployment.online_loop(law, period=PERIOD, limits=False)
     fj.deployment.export_component(component, tmp_path, "law")
     subprocess.run(["make", "-s", "law.o"], cwd=tmp_path, check=True)
     strict = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-O2"]

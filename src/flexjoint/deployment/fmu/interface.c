@@ -354,6 +354,8 @@ FMI2_EXPORT fmi2Status fmi2DoStep(fmi2Component c, fmi2Real point, fmi2Real step
         return failed(instance, "fmi2DoStep: the FMU is not initialized");
     if (!(count >= 1.0 && fabs(periods - count) <= 1e-6 * count && count <= 1e9))
         return failed(instance, "fmi2DoStep: the communication step must be a multiple of the period");
+    if (!(point >= memory->time - 1e-6 * MODEL_PERIOD && isfinite(point)))
+        return failed(instance, "fmi2DoStep: the communication point is NaN, or before the end of the last step");
     for (double k = 0.0; k < count; k += 1.0) {
 #ifdef STAMP
         x[INPUTS + STAMP] = point + k * MODEL_PERIOD;

@@ -121,7 +121,7 @@ def note_limits(document: Document, k: int, where: str) -> None:
     drive = robot.joints[robot.motor_joints[k]].drive
     if drive is None:
         return
-    bounds = {x: getattr(drive.motors[k >= robot.n].limits, x) for x in ("speed", "rms_torque", "power")}
+    bounds = {x: getattr(drive.motors[k >= robot.n].limits, x) for x in ("speed", "rms_torque", "power", "torque_rate")}
     if k < robot.n and (limits := getattr(drive, "spring_limits", None)) is not None:
         bounds |= {"spring torque": limits.torque, "deflection": limits.deflection}
     if known := [x.replace("_", " ") for x, bound in bounds.items() if math.isfinite(bound)]:
