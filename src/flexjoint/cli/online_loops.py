@@ -78,7 +78,7 @@ class LoopOptions(NamedTuple):
     ] = None
     fold: Annotated[bool, typer.Option("--fold", help="Gains and thresholds are constants of the code.")] = False
     limits: Annotated[
-        bool, typer.Option("--no-limits", help="No limits of torque, torque rate, position and velocity in the code.")
+        bool, typer.Option(" /--no-limits", help="No limits of torque, torque rate, position and velocity in the code.")
     ] = True
     free: Annotated[
         list[str] | None, typer.Option(help="Parameter that may change at run time, such as tool.mass; repeat.")

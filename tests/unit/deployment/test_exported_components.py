@@ -116,7 +116,8 @@ def test_the_command_writes_a_guarded_controller(tmp_path):
 
 def test_the_command_writes_an_extended_state_observer(tmp_path):
     noise = "extended_state,encoder_step=1e-5,spring_noise=1000,external_noise=20"
-    words = ["export-c", "hua_3r", "--controller", "motor_pd", "--gains", "500,50", "--estimator", noise]
+    words = ["export-c", "hua_3r", "--controller", "motor_pd", "--gains", "500,50", "--no-limits"]
+    words += ["--estimator", noise]
     done = CliRunner().invoke(app, [*words, "--detector", f"{noise},threshold=3", "-o", str(tmp_path), "--json"])
     assert done.exit_code == 0, done.output
     data = json.loads(done.stdout)
