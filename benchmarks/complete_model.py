@@ -22,7 +22,7 @@ from rich.table import Table
 import flexjoint as fj
 from flexjoint.compiler import pipeline
 from flexjoint.dynamics.drivetrain.elimination import LOOP_FROM
-from papers.rotor_couplings import general_arm
+from papers.paper_001 import general_arm
 
 from .timing import FULL, interleaved
 

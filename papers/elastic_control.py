@@ -1,36 +1,34 @@
-"""The control law of [EJNEA sec. IV] in closed loop, which the paper leaves out: sensor sets, noise and wrong models.
+"""The controller of [EJNEA sec. IV] in closed loop, which the paper leaves out: poles, sensors, noise, wrong models.
 
-Every sensor set of [EJNEA sec. II-B] follows the motion of Fig. 1 with perfect sensors, with noise, and on robots whose
-masses and stiffnesses the law does not know exactly.  Beside it stands the simpler use of EJNEA: feedforward of the
-nominal torque, with a PD law on the motors.
+Feedback linearization from every sensor set of [EJNEA sec. II-B] follows the motion of Fig. 1 with two sets of poles:
+four equal ones, which show it at its worst, and tuned ones, which show it at its best.  Beside it stands the simpler
+use of EJNEA: feedforward of the nominal torque, with a PD controller on the motors.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexjoint.control import FeedbackLinearization, FeedforwardPD, gains_from_poles
-from flexjoint.control.base import Controller, JointState
+from flexjoint import FlexjointWarning, Robot
+from flexjoint.control import Controller, FeedbackLinearization, FeedforwardPD, JointState, gains_from_poles
+from flexjoint.dynamics.inertia import mass_matrix
 from flexjoint.dynamics.links import gravity_torque
-from flexjoint.errors import FlexjointWarning
-from flexjoint.robot import Robot
 from flexjoint.robot.parameters import select
-from flexjoint.simulation import Sensors, Simulation, at_rest, simulate
+from flexjoint.simulation import Sensors, at_rest, simulate
 from flexjoint.trajectory import Trajectory
 from flexjoint.types import FloatArray
 
-from .report import BLACK, BLUE, GREEN, RED, Claim, Grid, PaperFigure, new_figures, saved, verdict
+from .report import BLACK, BLUE, GREEN, RED, Claim, Drawings, Grid, verdict
 
 SENSOR_SETS = {"q theta": "q, θ", "q tau_e": "q, τ_e", "theta tau_e": "θ, τ_e"}
-COLOURS = {"q theta": BLUE, "q tau_e": GREEN, "theta tau_e": RED}
 FEEDFORWARD = "feedforward and PD"
-PERIOD = 1e-4  # s
-POLE = -100.0  # rad/s
+LOOP_PERIOD = 1e-4  # s
+POLE, DAMPING = 100.0, 0.8  # 1/s, bandwidth of both pole sets; damping ratio of the tuned ones
 PD = np.array([2000.0, 100.0])  # Nm/rad, Nm s/rad
 OFFSET = np.deg2rad(1.0)  # rad, initial error in continuous time
 NOISE: dict[str, Any] = {"link_noise": 5e-6, "motor_noise": 1e-7, "torque_noise": 1e-3}  # rad, rad, Nm
@@ -38,207 +36,185 @@ ERRORS = (0.0, 0.002, 0.005, 0.02, 0.05, 0.2)  # of all masses and of all stiffn
 SIGNS = ((1, 1), (1, -1), (-1, 1), (-1, -1))  # of masses and stiffnesses
 
 
-class WrongModels(NamedTuple):
-    """A law on robots that differ from its model.
+class Loop(NamedTuple):
+    """A controller in closed loop.
 
     Args:
-        errors: Largest link errors, °, per model error and signs (len(ERRORS), len(SIGNS)); infinite if a run diverges.
-        exact: Link errors, rad, of the exact model (m, n).
+        noisy: Largest error of each link, °, with noise (n,); NaN without a run.
+        wrong: Largest link error, °, per model error and signs (len(ERRORS), len(SIGNS)); infinite if a run diverges.
+        exact: Link errors, rad, of the exact model without noise (m, n).
     """
 
-    errors: FloatArray
+    noisy: FloatArray
+    wrong: FloatArray
     exact: FloatArray
 
-    @property
-    def largest(self) -> FloatArray:
-        """Over the signs (len(ERRORS),)."""
-        return self.errors.max(axis=1)
-
     def text(self, k: int) -> str:
-        """Of one model error."""
-        lost = int(np.isinf(self.errors[k]).sum())
-        if not lost:
-            return f"{self.largest[k]:.2g}"
-        return f"{lost} of {len(SIGNS)} diverge" if k else "diverges"
-
-
-class Loops(NamedTuple):
-    """What the closed loops gave.
-
-    Args:
-        noisy: By sensor set the run with noise.
-        wrong: By sensor set, and for the feedforward, the runs with perfect sensors and wrong models.
-        decay: Largest difference, °, to the closed form of the errors, in continuous time.
-    """
-
-    noisy: Mapping[str, Simulation]
-    wrong: Mapping[str, WrongModels]
-    decay: float
+        """Largest error of one model error as text."""
+        lost = int(np.isinf(self.wrong[k]).sum())
+        return f"{lost} of {len(SIGNS)} diverge" if lost else f"{self.wrong[k].max():.2g}"
 
     @property
-    def spread(self) -> float:
-        """Largest difference between the link positions of two sensor sets, °."""
-        runs = np.array([self.wrong[measured].exact for measured in SENSOR_SETS])
-        return float(np.rad2deg(np.ptp(runs, axis=0).max()))
-
-    def errors(self, noise: bool) -> dict[str, FloatArray]:
-        """By sensor set the largest error of each link (n,), °, with or without noise."""
-        runs = {x: self.noisy[x].error if noise else self.wrong[x].exact for x in SENSOR_SETS}
-        return {measured: np.rad2deg(np.abs(error).max(axis=0)) for measured, error in runs.items()}
-
-    @property
-    def deviations(self) -> tuple[float, float]:
-        """Standard deviations of q, rad: measured, and computed from θ and τ_e  [EJNEA (7)]."""
-        run = self.noisy["theta tau_e"]
-        stiffness = np.array([joint.drive.stiffness for joint in run.robot.joints])  # type: ignore[union-attr]
-        computed = run.more["measured.theta"] - run.more["measured.tau_e"] / stiffness
-        return float(np.std(run.more["measured.q"] - run.q)), float(np.std(computed - run.q))
+    def diverges(self) -> float:
+        """Smallest model error with a run that diverges; infinite without one."""
+        return min((x for x, row in zip(ERRORS, self.wrong) if np.isinf(row).any()), default=np.inf)
 
 
-def law(robot: Robot, measured: str) -> FeedbackLinearization:
-    """The law of section IV for a sensor set."""
-    return FeedbackLinearization(robot, gains_from_poles([POLE] * 4), PERIOD, measured)
+def pole_sets(robot: Robot, motion: Trajectory) -> dict[str, FloatArray]:
+    """Gains by name: four equal poles per joint, and tuned ones, half of them at the frequency of its spring."""
+    M = mass_matrix(robot.without_drives(), motion(motion.duration / 2, 0)[0])
+    drives: list[Any] = [joint.drive for joint in robot.joints]
+    K, B = (np.array(x) for x in ([d.stiffness for d in drives], [d.motor.inertia for d in drives]))
+    frequency = np.sqrt(K * np.diag(np.linalg.inv(M)) + K / B)
+    fast = frequency * complex(-DAMPING, math.sqrt(1 - DAMPING**2))
+    tuned = [[-POLE, -POLE, x, x.conjugate()] for x in fast]
+    return {"equal poles": gains_from_poles([-POLE] * 4), "tuned poles": gains_from_poles(tuned)}
 
 
-def closed_loops(robot: Robot, motion: Trajectory) -> Loops:
-    """Simulate all loops along a motion."""
+def closed_loops(robot: Robot, motion: Trajectory) -> dict[tuple[str, str], Loop]:
+    """All loops along a motion, by poles and sensor set; `FEEDFORWARD` is that of the torque of EJNEA, with a PD."""
     sensors = Sensors(velocities="differenced", torque_rates="differenced", **NOISE)
+    loops = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FlexjointWarning)  # runs that diverge are part of the result
-        noisy, wrong = {}, {}
-        for measured in SENSOR_SETS:
-            controller = law(robot, measured)
-            noisy[measured] = simulate(robot, controller, motion, sensors=sensors, check=False)
-            wrong[measured] = wrong_models(robot, controller, motion)
-        wrong[FEEDFORWARD] = wrong_models(robot, FeedforwardPD(robot, PD), motion)
-    return Loops(noisy, wrong, decay_gap(robot, motion))
+        for poles, gains in pole_sets(robot, motion).items():
+            for measured in SENSOR_SETS:
+                controller = FeedbackLinearization(robot, gains, LOOP_PERIOD, measured)
+                noisy = simulate(robot, controller, motion, sensors=sensors, check=False).error
+                worst = np.rad2deg(np.abs(noisy).max(axis=0))
+                loops[poles, measured] = Loop(worst, *wrong_models(robot, controller, motion))
+        rigid = wrong_models(robot, FeedforwardPD(robot, PD), motion)
+        loops[FEEDFORWARD, ""] = Loop(np.full(robot.n, np.nan), *rigid)
+    return loops
 
 
-def wrong_models(robot: Robot, controller: Controller, motion: Trajectory) -> WrongModels:
-    """The law on robots that differ from its model: all masses and all stiffnesses too large or too small."""
-    worst, exact = [], None
+def wrong_models(robot: Robot, controller: Controller, motion: Trajectory) -> tuple[FloatArray, FloatArray]:
+    """Errors `wrong` and `exact` of a Loop: the controller on robots that differ from its model."""
+    worst, exact = [], np.zeros(0)
     q, signs = motion(0.0, order=0)[0], np.array(SIGNS, dtype=float).T[..., None]
     for off in ERRORS:  # one by one, since the records of all runs together would take 0.6 GB
         mass, stiffness = 1 + off * signs
-        free = {"*.mass": mass * select(robot, "*.mass").value}
-        free["*.drive.stiffness"] = stiffness * select(robot, "*.drive.stiffness").value
-        theta = q + mass * gravity_torque(robot, q) / free["*.drive.stiffness"]  # at rest, as these robots are
+        values = {"*.mass": mass * select(robot, "*.mass").value}
+        values["*.drive.stiffness"] = stiffness * select(robot, "*.drive.stiffness").value
+        theta = q + mass * gravity_torque(robot, q) / values["*.drive.stiffness"]  # at rest, as these robots are
         start = JointState(*np.broadcast_arrays(q, 0 * q, theta, 0 * q))
-        runs = simulate(robot, controller, motion, period=PERIOD, start=start, free=free, check=False)
-        exact = runs.error[0] if exact is None else exact
+        runs = simulate(robot, controller, motion, period=LOOP_PERIOD, start=start, free=values, check=False)
+        exact = exact if exact.size else runs.error[0].copy()
         worst.append(np.where(runs.diverged, np.inf, np.rad2deg(np.nanmax(np.abs(runs.error), axis=(1, 2)))))
-    assert exact is not None
-    return WrongModels(np.array(worst), exact.copy())
+    return np.array(worst), exact
 
 
 def decay_gap(robot: Robot, motion: Trajectory, duration: float = 0.2) -> float:
-    """Largest difference, °, of the errors after a wrong start to those of four poles, in continuous time.
+    """Largest difference, °, of the errors after a wrong start to those of four equal poles, in continuous time.
 
-    With e' = e'' = e''' = 0 at first and x = −POLE t, e = e_0 exp(−x) (1 + x + x²/2 + x³/6).
+    With e' = e'' = e''' = 0 at first and x = POLE t, e = e_0 exp(−x) (1 + x + x²/2 + x³/6).
     """
     start = at_rest(robot, motion(0.0, order=0)[0] + OFFSET)
-    run = simulate(robot, law(robot, "theta tau_e"), motion, duration, start=start, hold=False, check=False)
-    x = -POLE * run.t
+    controller = FeedbackLinearization(robot, gains_from_poles([-POLE] * 4), LOOP_PERIOD, "theta tau_e")
+    run = simulate(robot, controller, motion, duration, start=start, hold=False, check=False)
+    x = POLE * run.t
     expected = -OFFSET * np.exp(-x) * (1 + x + x**2 / 2 + x**3 / 6)
     return float(np.rad2deg(np.abs(run.error - expected[:, None]).max()))
 
 
-# Claims, table, figure -----------------------------------------------------------------------------------------------
-
-
-def control_claims(loops: Loops) -> list[Claim]:
+def loop_claims(loops: Mapping[tuple[str, str], Loop], decay: float) -> list[Claim]:
     """Claims of sections II-B and IV."""
-    tracked = max(x.max() for x in loops.errors(noise=False).values())
-    noisy, (measured_q, computed_q) = loops.errors(noise=True), loops.deviations
-    texts = [f"{x[:-1].max():.2g}° and {x[-1]:.2g}° from {SENSOR_SETS[measured]}" for measured, x in noisy.items()]
+    equal = [loops["equal poles", x] for x in SENSOR_SETS]
+    spread = float(np.rad2deg(np.ptp([x.exact for x in equal], axis=0).max()))
+    link, motor, torque = NOISE.values()
+    computed = math.hypot(motor, torque / 1000.0)
     return [
         Claim(
-            "the law tracks with exponential stability (13)",
-            "no result for lack of space",
-            f"in continuous time errors of 1° decay with the chosen poles, to {loops.decay:.0e}°; sampled every "
-            f"{1e3 * PERIOD:g} ms the LWR follows the motion of Fig. 1 to {tracked:.1g}°",
-            verdict(loops.decay < 1e-6 and tracked < 1e-2),
+            "The controller tracks with exponential stability (13)",
+            "no number",
+            f"An error of {np.rad2deg(OFFSET):g}° decays with the chosen poles to {decay:.0e}° in continuous time",
+            verdict(decay < 1e-6),
         ),
         Claim(
-            "q, q', τ_e, τ_e' come from any two of q, θ, τ_e (sec. II-B)",
+            "q, q', τ_e, τ_e' follow from any two of q, θ, τ_e (sec. II-B)",
             "no number",
-            f"the three sensor sets give the same motion to {loops.spread:.0e}°",
-            verdict(loops.spread < 1e-6),
+            f"The three sensor sets give the same motion to {spread:.0e}°",
+            verdict(spread < 1e-6),
         ),
         Claim(
             "q computed from θ and τ_e may be preferable to a measured q, depending on the accuracy (sec. II-B)",
             "no number",
-            f"{noise_text()}: standard deviation {measured_q:.1e} rad measured, {computed_q:.1e} computed. Tracking "
-            "gains where τ_e is measured, not computed from q and θ: largest errors of joints 1 to 6 and of joint 7 "
-            f"{', '.join(texts)}",
-            verdict(computed_q < measured_q),
-        ),
-        Claim(
-            "the law on robots that differ from its model",
-            "not considered",
-            wrong_text(loops.wrong),
-            "limits its use",
+            f"With noise of {link:g} rad (q), {motor:g} rad (θ) and {torque:g} Nm (τ_e) the computed q has a standard "
+            f"deviation of {computed:.1e} rad",
+            verdict(computed < link),
         ),
     ]
 
 
-def noise_text() -> str:
-    """The accuracy of the sensors."""
-    link, motor, torque = NOISE.values()
-    return f"noise of {link:g} rad (q), {motor:g} rad (θ), {torque:g} Nm (τ_e), rates by differences"
+def loop_additions(loops: Mapping[tuple[str, str], Loop]) -> list[tuple[str, str]]:
+    """Results of the closed loop that the paper leaves out for lack of space."""
+    tuned, equal = ([loops[poles, x] for x in SENSOR_SETS] for poles in ("tuned poles", "equal poles"))
 
+    def divergence(loops: Sequence[Loop]) -> str:
+        return ", ".join(
+            f"from {100 * x.diverges:g} % on with {label}" if np.isfinite(x.diverges) else f"never with {label}"
+            for x, label in zip(loops, SENSOR_SETS.values())
+        )
 
-def wrong_text(wrong: Mapping[str, WrongModels]) -> str:
-    """From which model error on each law diverges; of a law that does not, the error at the largest model error."""
-    texts = []
-    for name, found in wrong.items():
-        lost = [100 * x for x, y in zip(ERRORS, found.largest) if np.isinf(y)]
-        end = f"diverges from {lost[0]:g} % on" if lost else f"{found.largest[-1]:.2g}° at {100 * ERRORS[-1]:g} %"
-        texts.append(f"{SENSOR_SETS.get(name, name)}: {end}")
-    return "masses and stiffnesses off by up to 20 %: " + "; ".join(texts)
-
-
-def control_grids(loops: Loops) -> list[Grid]:
-    """Tables of tracking errors: per joint and sensor set, and of wrong models."""
-    sets = list(SENSOR_SETS.values())
-    errors = np.array([*loops.errors(noise=False).values(), *loops.errors(noise=True).values()]).T
-    headings = ["joint", *(f"{x}, °" for x in sets), *(f"{x} with noise, °" for x in sets)]
-    rows = [[str(i + 1), *(f"{x:.2g}" for x in row)] for i, row in enumerate(errors)]
-    names = [*sets, FEEDFORWARD]
-    off = [[f"{100 * x:g}", *(found.text(k) for found in loops.wrong.values())] for k, x in enumerate(ERRORS)]
+    best, worst = tuned[1].noisy, equal[0].noisy
+    some, last = len(ERRORS) // 2, f"{100 * ERRORS[-1]:g} %"
     return [
-        Grid("tracking_errors", headings, rows),
-        Grid("wrong_models", ["masses and stiffnesses off by, %", *(f"{x}, °" for x in names)], off),
+        (
+            f"Largest tracking error, exact model, sampled every {1e3 * LOOP_PERIOD:g} ms",
+            f"{max(x.wrong[0].max() for x in equal):.1g}° with equal, {max(x.wrong[0].max() for x in tuned):.1g}° with "
+            "tuned poles.",
+        ),
+        (
+            "The same with noisy sensors, at the last joint",
+            f"{worst[-1]:.2g}° at worst (equal poles, q and θ measured), {best[-1]:.1g}° at best (tuned poles, q and "
+            "τ_e measured).",
+        ),
+        ("Equal poles, masses and stiffnesses off", f"Runs diverge {divergence(equal)}."),
+        ("Tuned poles, masses and stiffnesses off", f"Runs diverge {divergence(tuned)}."),
+        (
+            f"Errors at masses and stiffnesses off by {100 * ERRORS[some]:g} %, q and τ_e measured",
+            f"{equal[1].text(some)}° with equal, {tuned[1].text(some)}° with tuned poles.",
+        ),
+        (
+            "Feedforward of the torque of EJNEA and a PD controller on the motors",
+            f"Largest error at {last}: {loops[FEEDFORWARD, ''].text(-1)}°.",
+        ),
     ]
 
 
-def control_figure(folder: Path, loops: Loops) -> PaperFigure:
+def wrong_model_grid(loops: Mapping[tuple[str, str], Loop]) -> Grid:
+    """Table of the largest errors on wrong models."""
+    names = [f"{poles}{': ' * bool(x)}{SENSOR_SETS.get(x, '')}" for poles, x in loops]
+    rows = [[f"{100 * off:g} %", *(x.text(k) for x in loops.values())] for k, off in enumerate(ERRORS)]
+    return Grid("largest_errors_of_wrong_models_in_degrees", ["masses and stiffnesses off by", *names], rows)
+
+
+def loop_figure(drawings: Drawings, loops: Mapping[tuple[str, str], Loop]) -> None:
     """Figure of tracking errors with noise, and over the error of the model."""
-    figure, (left, right) = new_figures(2, 7.0, 4.0)
-    exact, noisy = loops.errors(noise=False), loops.errors(noise=True)
-    joints = np.arange(1, len(exact["q theta"]) + 1)
-    labels = {name: text.replace("τ_e", "$τ_e$") for name, text in SENSOR_SETS.items()}
-    for k, (measured, label) in enumerate(labels.items()):
-        colour, place = COLOURS[measured], joints + 0.18 * (k - 1)
-        left.plot(place, exact[measured], "o", color=colour, ms=4, mfc="none", label=f"{label}, exact")
-        left.plot(place, noisy[measured], "o", color=colour, ms=4, label=f"{label}, noise")
-    left.set(title="Largest error per joint", xlabel="joint", ylabel="$|q_d - q|$, °", yscale="log")
-    left.set_xticks(joints)
-    styles: Sequence[tuple[str, Any]] = [*COLOURS.items(), (FEEDFORWARD, BLACK)]
-    percent = 100 * np.array(ERRORS[1:])
-    for name, colour in styles:
-        errors = loops.wrong[name].largest[1:]
+    figure, (left, right) = drawings.panels(2, 6.2, 5.0)
+    colours = dict(zip(SENSOR_SETS, (BLUE, GREEN, RED)))
+    joints, percent = np.arange(1, 8), 100 * np.array(ERRORS[1:])
+    for (poles, measured), loop in loops.items():
+        tuned, colour = poles != "equal poles", colours.get(measured, BLACK)
+        label = f"{poles}{': ' * bool(measured)}{SENSOR_SETS.get(measured, '')}".replace("τ_e", "τ$_e$")
+        at = joints + 0.2 * (list(colours).index(measured) - 1) if measured else joints
+        face = colour if tuned else "none"
+        if measured:
+            left.plot(at, loop.noisy, "o", color=colour, ms=5, mfc=face, label=label)
+        errors = loop.wrong[1:].max(axis=1)
         stable = np.isfinite(errors)
-        label = f"{labels.get(name, name)}, wrong model"
-        right.plot(percent[stable], errors[stable], "s-", color=colour, ms=4, label=label)
-    right.set(title="Largest error, wrong model", xlabel="masses and stiffnesses off by, %", xscale="log", yscale="log")
-    right.set(ylabel="$|q_d - q|$, °", xlim=(0.15, 27.0))
+        dashes = {"theta tau_e": ":", "q theta": "--"}.get(measured, "-")
+        marker = "s" if tuned else "o"
+        right.plot(percent[stable], errors[stable], marker + dashes, color=colour, ms=5, mfc=face, label=label)
+    left.set(title="with noise, exact model", xlabel="joint", ylabel="largest |q$_d$ − q|, °", yscale="log")
+    left.set_xticks(joints)
+    right.set(title="wrong model, no noise", xlabel="masses and stiffnesses off by, %", xscale="log", yscale="log")
+    right.set(ylabel="largest |q$_d$ − q|, °", xlim=(0.15, 27.0))
     right.set_xticks(percent)
     right.xaxis.set_major_formatter("{x:g}")
     right.minorticks_off()
     caption = (
-        "Tracking of the motion of Fig. 1 by feedback linearization from each sensor set. Left: with perfect sensors "
-        f"the three sets coincide (circles, drawn side by side); dots: {noise_text()}. Right: all masses and all "
-        "stiffnesses differ from the model by the same share, up or down; a curve ends where a run diverges."
+        f"Open symbols: all poles at −{POLE:g}/s, the controller at its worst. Filled: half of the poles moved to the "
+        "frequencies of the joints. A curve ends where a run diverges."
     )
-    return saved(figure, folder / "closed_loop.png", caption)
+    drawings.save(figure, "closed_loop", "feedback linearization along the motion of Fig. 1", caption)

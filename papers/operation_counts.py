@@ -22,6 +22,8 @@ from flexjoint.dynamics.recursion.composite_bodies import link_mass_matrix
 from flexjoint.robot import Robot
 from flexjoint.spatial import ca, zeros
 
+from .report import BLUE, GREEN, RED, REPRODUCED, YELLOW, Claim, Drawings, verdict
+
 PARABOLA_FROM = 10  # joints from which the count of the mass matrix is quadratic; shorter chains cost less
 
 
@@ -128,3 +130,74 @@ class Growth:
     def exponent(self, part: str, n: int) -> float:
         """Local exponent p of a count ∝ nᵖ at n."""
         return np.log(getattr(self(2 * n), part) / getattr(self(n), part)) / np.log(2)
+
+
+# Claims and figure of [EJNEA] ---------------------------------------------------------------------------------------
+
+
+def cost_claims(lwr: Counts, seven: Counts, growth: Growth) -> list[Claim]:
+    """Claims about operations."""
+    slope, offset = growth.polynomials["ejnea"]
+    exponents = ", ".join(f"{growth.exponent('law', n):.1f} at N = {n}" for n in (10, 100, 1000))
+    rigid = growth.first(lambda c: c.aba < c.forward)
+    elastic = growth.first(lambda c: c.law_by_aba < c.law)
+    saving = lwr.ejnea2 - lwr.ejnea2_still + lwr.ejnea3 - lwr.ejnea3_still
+    share = 100 * saving / (lwr.law + saving)
+    return [
+        Claim(
+            "EJNEA grows with the number of joints as (sec. III)",
+            "O(N)",
+            f"{slope:.0f} N − {-offset:.0f} operations, exactly; {lwr.ejnea} for the LWR with its orthogonal axes",
+            REPRODUCED,
+        ),
+        Claim(
+            "The linearizing controller grows as (sec. IV)",
+            "O(N³)",
+            f"Locally as N to the power {exponents}",
+            verdict(round(growth.exponent("law", 1000)) == 3),
+        ),
+        Claim(
+            "Articulated bodies cost more than a factorization up to about (after (52))",
+            "N = 9",
+            f"N = {rigid - 1} in rigid forward dynamics",
+            verdict(abs(rigid - 1 - 9) <= 1),
+        ),
+        Claim(
+            "Elastic joints favour the factorization further, as articulated bodies must run twice",
+            "no number",
+            f"Articulated bodies cost less from N = {elastic} on, and {100 * (lwr.law_by_aba / lwr.law - 1):.0f} % "
+            "more on the LWR",
+            verdict(elastic > rigid),
+        ),
+        Claim(
+            "Versions of EJNEA₂* and EJNEA₃* with q'' = 0 and q''' = 0 built in gain",
+            "negligible",
+            f"{share:.1f} % of the controller's operations on the LWR",
+            verdict(share < 2),
+        ),
+    ]
+
+
+def growth_figure(drawings: Drawings, chains: Mapping[int, Counts], models: Mapping[int, int]) -> None:
+    """Figure of operations over the number of joints, and of symbolic `models` of as many joints."""
+    figure, (axis,) = drawings.panels(1, 7.5, 5.0)
+    for part, label, colour, dashes in (
+        ("law", "linearizing controller", BLUE, "-"),
+        ("law_by_aba", "the same, articulated bodies", BLUE, "--"),
+        ("ejnea", "EJNEA", GREEN, "-"),
+        ("forward", "rigid forward dynamics", RED, "-"),
+        ("aba", "the same, articulated bodies", RED, "--"),
+        ("factorization", "factorization alone", YELLOW, "-"),
+    ):
+        counted = [getattr(c, part) for c in chains.values()]
+        axis.plot(list(chains), counted, f"o{dashes}", color=colour, ms=4, label=label)
+    axis.plot(list(models), list(models.values()), "k^", ms=5, label="EJNEA's torques, symbolic Lagrangian")
+    axis.set(xlabel="joints N", ylabel="operations", xscale="log", yscale="log", xlim=(0.9, 1.1 * max(chains)))
+    axis.set_xticks([1, 2, *chains])
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.minorticks_off()
+    caption = (
+        "EJNEA is linear; the controller becomes cubic through its factorization, which articulated bodies avoid at "
+        "the price of two runs."
+    )
+    drawings.save(figure, "growth", "operations over the number of joints", caption)

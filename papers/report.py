@@ -1,6 +1,7 @@
-"""Reports of the reproduced papers: tables, figures in the form of the papers, and the files of both.
+"""Reports of the reproduced papers: claims, figures, tables, and the files they become.
 
-A report is written as Markdown (`report.md`), as one self-contained page (`report.html`), and each table as CSV.
+A report is written as Markdown (`report.md`), as one self-contained page (`report.html`), and each table as CSV.  All
+three set apart what the paper has from what is added here.
 """
 
 from __future__ import annotations
@@ -8,34 +9,38 @@ from __future__ import annotations
 import csv
 import io
 import timeit
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from flexjoint import html
+from flexjoint import Robot, html
 from flexjoint.atomic import replacing
+from flexjoint.dynamics.recursion.bodies import rotor_place
+from flexjoint.dynamics.recursion.kinematics import link_poses
 from flexjoint.reports.provenance import provenance_rows
+from flexjoint.spatial import ca
+from flexjoint.viewer import plot_robot
+from flexjoint.viewer.animation import VIEW, projected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AS_SAID = "reproduced"  # verdict on a claim that holds
-NOT_SO = "not reproduced"  # verdict on a claim that does not
-CHOICES = "Chosen here, because the paper does not say"
-NOTES = "Notes"
+REPRODUCED = "reproduced"  # verdict on a claim that holds
+NOT_REPRODUCED = "not reproduced"
+BLUE, RED, GREEN, YELLOW, BLACK, GREY = "#0072B2", "#D55E00", "#009E73", "#E3B505", "#000000", "#999999"
 
 
 class Claim(NamedTuple):
-    """One row of the main table.
+    """One claim of the paper: one sentence per field.
 
     Args:
-        claim: What the paper claims.
-        paper: Published value.
+        claim: Statement of the paper.
+        paper: Published value; "no number" if there is none.
         here: Computed value.
-        verdict: One or two words.
+        verdict: One to three words.
     """
 
     claim: str
@@ -45,11 +50,11 @@ class Claim(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table of texts.
+    """A table.
 
     Args:
-        name: Of the file, without suffix.
-        headings: Of the columns.
+        name: File name without suffix, and as words its heading: "ways_to_C" becomes "Ways to C".
+        headings: Headings of the columns.
         rows: Cells of each row.
     """
 
@@ -58,13 +63,8 @@ class Grid(NamedTuple):
     rows: Sequence[Sequence[str]]
 
     @property
-    def texts(self) -> list[Sequence[str]]:
-        """The headings and all rows."""
-        return [self.headings, *self.rows]
-
-    @property
     def title(self) -> str:
-        """The name as a heading: "ways_to_C" is "Ways to C"."""
+        """The name as a heading."""
         words = self.name.replace("_", " ")
         return words[:1].upper() + words[1:]
 
@@ -73,8 +73,8 @@ class PaperFigure(NamedTuple):
     """A figure of the report.
 
     Args:
-        path: PNG file, in the folder of the report.
-        number: Of the figure in the paper, such as "Fig. 3"; "" if the paper has no such figure.
+        path: PNG file.
+        number: Figure number in the paper, such as "Fig. 3"; "" for an addition.
         caption: One or two sentences: what is drawn and what to see.
     """
 
@@ -85,59 +85,68 @@ class PaperFigure(NamedTuple):
     @property
     def text(self) -> str:
         """Number and caption."""
-        return f"{self.number or 'Not in the paper'}. {self.caption}"
+        return f"{self.number or 'Added here'}. {self.caption}"
 
 
 class Report(NamedTuple):
     """Result of the reproduction of a paper.
 
     Args:
-        title: Of the report.
-        grids: Tables; the first has the claims.
-        figures: In the order of the report; none by default.
-        notes: What cannot be reproduced, and why; none by default.
-        choices: What was chosen because the paper does not say; none by default.
+        title: Heading.
+        claims: Claims of the paper.
+        additions: Pairs of subject and result that the paper does not have.
+        figures: Figures in their order.
+        grids: Tables.
+        choices: What was chosen because the paper does not say.
+        notes: What differs, and why.
         files: Files that were written.
     """
 
     title: str
-    grids: tuple[Grid, ...]
-    figures: tuple[PaperFigure, ...] = ()
-    notes: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
-    files: tuple[Path, ...] = ()
+    claims: Sequence[Claim]
+    additions: Sequence[tuple[str, str]] = ()
+    figures: Sequence[PaperFigure] = ()
+    grids: Sequence[Grid] = ()
+    choices: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    files: Sequence[Path] = ()
 
     @property
-    def lists(self) -> dict[str, tuple[str, ...]]:
-        """Choices and notes below their headings, where there are any."""
-        return {title: texts for title, texts in ((CHOICES, self.choices), (NOTES, self.notes)) if texts}
+    def tables(self) -> list[Grid]:
+        """All tables: claims, additions and others."""
+        added = [Grid("added_here", ("subject", "result"), self.additions)] if self.additions else []
+        return [Grid("claims", Claim._fields, self.claims), *added, *self.grids]
+
+    def sections(self) -> Iterator[tuple[str, Grid | Sequence[PaperFigure] | Sequence[str]]]:
+        """Headings with a table, figures or sentences, in the order of the report."""
+        claims, *tables = self.tables
+        yield "Claims of the paper", claims
+        yield "Figures of the paper", [x for x in self.figures if x.number]
+        if self.additions:
+            yield tables[0].title, tables.pop(0)
+        yield "Figures added here", [x for x in self.figures if not x.number]
+        yield from ((grid.title, grid) for grid in tables)
+        yield "Chosen here, because the paper does not say", self.choices
+        yield "Notes", self.notes
 
 
 def verdict(holds: object) -> str:
     """Verdict on a claim that holds, or does not."""
-    return AS_SAID if holds else NOT_SO
+    return REPRODUCED if holds else NOT_REPRODUCED
 
 
-def claim_grid(claims: Sequence[Claim]) -> Grid:
-    """The main table."""
-    return Grid("claims", Claim._fields, claims)
+def listed(values: Any, digits: int = 3) -> str:
+    """Values as text, separated by commas."""
+    return ", ".join(f"{x:.{digits}g}" for x in values)
+
+
+# Files --------------------------------------------------------------------------------------------------------------
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write the report as Markdown and as a page, and its tables as CSV.
-
-    Args:
-        report: The report, whose figures are in the folder.
-        folder: Where files are written.
-
-    Returns:
-        The files written.
-    """
-    texts = {
-        "report.md": markdown(report),
-        "report.html": page(report),
-        **{f"{grid.name}.csv": csv_text(grid) for grid in report.grids},
-    }
+    """Write the report, whose figures are in the folder, as Markdown, HTML and CSV; return the files."""
+    texts = {"report.md": markdown(report), "report.html": page(report)}
+    texts |= {f"{grid.name}.csv": csv_text(grid) for grid in report.tables}
     for name, text in texts.items():
         with replacing(folder / name) as file:
             file.write(text.encode())
@@ -147,90 +156,126 @@ def write_report(report: Report, folder: Path) -> list[Path]:
 def csv_text(grid: Grid) -> str:
     """A table as CSV."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(grid.texts)
+    csv.writer(text, lineterminator="\n").writerows([grid.headings, *grid.rows])
     return text.getvalue()
 
 
 def markdown(report: Report) -> str:
     """A report as Markdown; figures are linked by the names of their files."""
     parts = [f"# {report.title}\n"]
-    for grid in report.grids:
-        rows = [grid.headings, ["---"] * len(grid.headings), *grid.rows]
-        cells = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
-        parts.append(f"## {grid.title}\n\n{cells}")
-    if report.figures:
-        parts.append("## Figures\n")
-        parts += [f"![{x.path.stem}]({x.path.name})\n\n{x.text}\n" for x in report.figures]
-    parts += [f"## {title}\n\n" + "".join(f"- {x}\n" for x in texts) for title, texts in report.lists.items()]
+    for title, content in report.sections():
+        if isinstance(content, Grid):
+            rows = [content.headings, ["---"] * len(content.headings), *content.rows]
+            lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+        else:
+            lines = [
+                f"- {x}" if isinstance(x, str) else f"![{x.path.stem}]({x.path.name})\n\n{x.text}\n" for x in content
+            ]
+        if lines:
+            parts.append(f"## {title}\n\n" + "\n".join(lines).rstrip() + "\n")
     return "\n".join(parts)
 
 
 def page(report: Report) -> str:
     """A report as one HTML page with its figures inside."""
-    claims, *others = report.grids
-    parts = [html.table(claims.rows, claims.headings)]
-    parts += [html.picture(x.path.read_bytes(), x.text) for x in report.figures]
-    parts += [html.section(grid.title, html.table(grid.rows, grid.headings)) for grid in others]
-    parts += [html.section(title, html.bullets(texts)) for title, texts in report.lists.items()]
-    parts.append(html.section("Provenance", html.table(provenance_rows(None))))
+    parts = []
+    for title, content in report.sections():
+        if isinstance(content, Grid):
+            inside = html.table(content.rows, content.headings)
+        else:
+            figures = [html.picture(x.path.read_bytes(), x.text) for x in content if not isinstance(x, str)]
+            inside = "".join(figures) or html.bullets(x for x in content if isinstance(x, str))
+        if content:
+            parts.append(html.section(title, inside))
+    parts.append(html.section("Provenance", html.table(provenance_rows())))
     return html.page(report.title, parts)
 
 
 # Figures ------------------------------------------------------------------------------------------------------------
 
-BLUE, RED, GREEN, YELLOW, BLACK = "#0072B2", "#D55E00", "#009E73", "#E3B505", "#000000"
 
-
-def new_figure(width: float = 7.0, height: float = 4.0) -> tuple[Figure, Axes]:
-    """A figure with one axis; width and height in inches."""
-    figure, (axis,) = new_figures(1, width, height)
-    return figure, axis
-
-
-def new_figures(count: int, width: float = 7.0, height: float = 4.0) -> tuple[Figure, Sequence[Axes]]:
-    """A figure with several axes side by side; width and height in inches."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width + 3.5 * (count - 1), height), layout="constrained")
-    axes = figure.subplots(1, count, squeeze=False)[0]
-    for axis in axes:
-        axis.grid(alpha=0.3)
-    return figure, axes
-
-
-def saved(figure: Figure, path: Path, caption: str, number: str = "") -> PaperFigure:
-    """Write a figure with its legend.
+class Drawings:
+    """Figures of one paper: each has a title with the paper's figure number, and a legend below each panel.
 
     Args:
-        path: PNG file.
-        caption: What is drawn and what to see.
-        number: Of the figure in the paper, such as "Fig. 3"; by default the paper has no such figure.
-
-    Returns:
-        The entry of the report.
+        folder: Destination of the PNG files.
+        paper: Authors and year, for the titles.
     """
-    if any(axis.get_legend_handles_labels()[0] for axis in figure.axes):
-        figure.legend(loc="outside right center", frameon=False)
-    with replacing(path) as file:
-        figure.savefig(file, format="png", dpi=150)
-    return PaperFigure(path, number, caption)
+
+    def __init__(self, folder: Path, paper: str) -> None:
+        self.folder, self.paper = folder, paper
+        self.figures: list[PaperFigure] = []
+
+    def panels(self, count: int = 1, width: float = 5.4, height: float = 4.4) -> tuple[Figure, Sequence[Axes]]:
+        """Return a figure with panels of this size, inches, side by side."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width * count if count > 1 else max(width, 6.5), height), layout="constrained")
+        axes = figure.subplots(1, count, squeeze=False)[0]
+        for axis in axes:
+            axis.grid(alpha=0.3)
+        return figure, axes
+
+    def save(self, figure: Figure, name: str, title: str, caption: str, number: str = "") -> None:
+        """Write a figure.
+
+        Args:
+            figure: The figure; labelled curves get a legend.
+            name: File name without suffix.
+            title: Title behind the number.
+            caption: What is drawn and what to see.
+            number: Figure number in the paper, such as "Fig. 3"; by default an addition.
+        """
+        origin = f"{number} of {self.paper}" if number else "Added here"
+        figure.suptitle(f"{origin}: {title}", x=0.01, ha="left", fontsize=11, fontweight="bold")
+        for axis in figure.axes:
+            labels = axis.get_legend_handles_labels()[1]
+            if labels:
+                width = figure.get_figwidth() / len(figure.axes)
+                columns = min(len(labels), 4, max(1, int(width / (0.07 * max(map(len, labels)) + 0.5))))
+                axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, frameon=False, fontsize=8.5)
+        self.write(figure, name, caption, number)
+
+    def write(self, figure: Figure, name: str, caption: str, number: str = "") -> None:
+        """Write a figure as it is."""
+        path = self.folder / f"{name}.png"
+        with replacing(path) as file:
+            figure.savefig(file, format="png", dpi=150)
+        self.figures.append(PaperFigure(path, number, caption))
+
+    def robot(self, robot: Robot, q: Any, caption: str) -> None:
+        """Write a picture of the robot with its motors, whose axes are drawn through them."""
+        figure = plot_robot(robot, q=q)
+        axis = figure.axes[0]
+        length = 0.05 * np.ptp(axis.get_xlim())
+        poses = link_poses(robot, ca.SX(ca.DM(q)))
+        for i, link in enumerate(robot.links):
+            for k, motor in enumerate(link.joint.drive.motors if link.joint.drive else ()):
+                place, along = (np.array(x, dtype=float).ravel() for x in rotor_place(robot, i, motor))
+                carrier = robot.carrier(i, k)
+                R = np.array(ca.DM(poses[carrier].rotation)) if carrier >= 0 else np.eye(3)
+                p = np.array(ca.DM(poses[carrier].position)).ravel() if carrier >= 0 else np.zeros(3)
+                ends = p + R @ place + np.outer([-length, length], R @ along)
+                label = "motor axes" if not axis.lines[-1].get_label().startswith("motor axes") and i == 0 else None
+                axis.plot(*projected(ends, *VIEW).T, color=RED, lw=2.5, label=label, zorder=6)
+        figure.legends.clear()
+        figure.legend(loc="lower left", ncols=5, frameon=False, fontsize=8)
+        self.write(figure, "robot", caption)
 
 
-def joint_curves(
-    path: Path, number: str, title: str, unit: str, t: np.ndarray, curves: np.ndarray, styles: list[tuple[str, str]],
-    caption: str,
-) -> PaperFigure:  # fmt: skip
-    """Write a figure with one curve (m,) per joint over time; `styles` has colour and line style per joint."""
-    figure, axis = new_figure()
-    for i, (colour, dashes) in enumerate(styles):
-        axis.plot(t, curves[:, i], dashes, color=colour, label=f"joint {i + 1}")
-    axis.set(title=f"{number}. {title}", xlabel="time, s", ylabel=unit, xlim=(t[0], t[-1]))
-    return saved(figure, path, caption, number)
-
-
-# Time ---------------------------------------------------------------------------------------------------------------
+# Time and integration -----------------------------------------------------------------------------------------------
 
 
 def least_time(statement: str, names: Mapping[str, Any], number: int) -> float:
     """Time per execution of a statement, s: the minimum of 50 repetitions, since other programs only add to it."""
     return min(timeit.repeat(statement, globals=dict(names), number=number, repeat=50)) / number
+
+
+def integrate(rate: Callable[[float, Any], Any], start: Any, times: Any, relative: float, absolute: float) -> Any:
+    """States at the times, (states, m), by SciPy's DOP853 with these tolerances."""
+    from scipy.integrate import solve_ivp
+
+    solution = solve_ivp(rate, (times[0], times[-1]), start, "DOP853", times, rtol=relative, atol=absolute)
+    if not solution.success:
+        raise RuntimeError(solution.message)
+    return solution.y

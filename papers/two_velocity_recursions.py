@@ -127,6 +127,13 @@ def modified_recursion(
     return along_joints(tree, list(zip(f, tau)))  # (FP)
 
 
+def by_sweeps(robot: Robot, q: Expression, v: Expression, variant: str = "0001") -> Expression:
+    """C*, one recursion per column  [DeLuca (19), (24)]."""
+    unit, still = ca.SX.eye(robot.n), ca.SX.zeros(robot.n)
+    columns = [modified_recursion(robot, q, v, unit[:, j], still, variant=variant) for j in range(robot.n)]
+    return ca.horzcat(*columns)
+
+
 def carrier_motion(
     body: Body, motions: list[LinkMotion], pull: Vector, accelerated: Any, i2: bool
 ) -> tuple[Vector, Vector, Vector, Vector]:

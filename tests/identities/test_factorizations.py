@@ -8,7 +8,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.spatial import time_derivative
-from papers.coriolis_cost import by_sweeps
+from papers.two_velocity_recursions import by_sweeps
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.pinocchio_model import pinocchio_coriolis

@@ -8,7 +8,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.control import FrictionCompensation, JointState, ObservedFrictionCompensation
-from papers.passivity_runs import Turning
+from papers.rigid_runs import Turning
 from support.warned import said
 
 MOTOR = {"viscous_friction": 1.5, "coulomb_friction": 3.0, "coulomb_velocity": 0.05}

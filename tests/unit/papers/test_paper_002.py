@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 import flexjoint as fj
-from papers import paper_002, reproduce, stiffness_cost, stiffness_plant, stiffness_runs
+from papers import paper_002, reproduce, stiffness_runs
 from support.errors import relative_error
 from support.lagrange import rate, transmitted
 from support.motors import pairs
@@ -114,51 +114,75 @@ def largest(text):
 def test_the_lagrangian_model_accelerates_as_the_library_says():
     rng = np.random.default_rng(0)
     q, v, theta, theta_v, tau = (rng.normal(size=n) for n in (3, 3, 6, 6, 6))
-    found = np.array(stiffness_plant.equations()(np.concatenate([q, v, theta, theta_v]), tau))[:, 0]
+    found = np.array(stiffness_runs.equations()(np.concatenate([q, v, theta, theta_v]), tau))[:, 0]
     a, theta_a = fj.forward_dynamics(ROBOT, q, v, theta, theta_v, tau)
     assert relative_error(found, np.concatenate([v, a, theta_v, theta_a])) < 1e-12
     assert np.allclose(
-        stiffness_plant.State(q, v, theta, theta_v).stiffness,
+        stiffness_runs.State(q, v, theta, theta_v).stiffness,
         800 + 6000 * ((theta[:3] - q) ** 2 + (theta[3:] - q) ** 2),
     )
 
 
 def test_random_motions_are_of_the_papers_kind(monkeypatch):
     monkeypatch.setattr(paper_002, "RANDOM_MOTIONS", 5)
-    found = paper_002.random_ratios(ROBOT)
+    ratio = paper_002.random_peaks(ROBOT)
     start, goal = np.random.default_rng(0).uniform(-np.pi / 2, np.pi / 2, (2, 5, 1, 3))
     q = fj.trajectory.RestToRest(start[2, 0], goal[2, 0], 4.0)(np.linspace(0.0, 4.0, 101))
     low, high = (
         np.stack(pairs(ROBOT, fj.inverse_dynamics(ROBOT, *q, stiffness=[np.full(3, x), np.zeros(3), np.zeros(3)])))
         for x in (850.0, 1275.0)
     )
-    assert found.peaks[2] == pytest.approx(np.min(abs(high).max(axis=1) / abs(low).max(axis=1)), rel=1e-9)
-    assert found.efforts[2] == pytest.approx(np.sum(high**2) / np.sum(low**2), rel=1e-9)
+    assert ratio[2] == pytest.approx(np.min(abs(high).max(axis=1) / abs(low).max(axis=1)), rel=1e-9)
+
+
+def largest_torque(sigma):
+    """Largest |τ_e| on the circle of the deflections with this stiffness, by Brent's method  [VSANEA (29), (30)]."""
+    R = math.sqrt((sigma - 2 * K) / (3 * KC))
+
+    def torque(xi):
+        phi = R * np.array([math.cos(xi), math.sin(xi)])
+        return float((K * phi + KC * phi**3).sum())
+
+    fits = [
+        minimize_scalar(lambda x: -torque(x), bounds=ends, method="bounded") for ends in ((-1, 0.785), (0.785, 2.6))
+    ]
+    return max(torque(math.pi / 4), *(-fit.fun for fit in fits))
+
+
+def test_the_bound_is_exact_up_to_4K_and_exceeded_beyond():
+    bounds = paper_002.torque_bounds(ROBOT)
+    expected = [largest_torque(sigma) for sigma in paper_002.STIFFNESSES]
+    assert np.allclose(bounds.closed, expected, rtol=1e-9) and np.allclose(bounds.search, expected, rtol=1e-9)
+    beyond = paper_002.STIFFNESSES > 4 * K
+    assert np.all((bounds.closed > bounds.bound * (1 + 1e-3)) == beyond)
+    assert paper_002.printed_bound(850.0) == pytest.approx(51.855, abs=5e-4)
+    assert paper_002.exact_bound(850.0)[1] == pytest.approx(52.716, abs=5e-4)
+
+
+def test_below_the_least_stiffness_there_is_no_solution():
+    """Gravity of the stretched arm by hand: 0.15 m and 0.45 m to the centres of mass."""
+    least, tau_e = paper_002.stiffness_limit(ROBOT)
+    assert tau_e == pytest.approx(9.81 * (6.7858 * 0.15 + 5.0894 * 0.45), rel=1e-12)
+    assert largest_torque(least - 0.1) < tau_e <= largest_torque(least)
 
 
 @pytest.mark.long
 def test_figures_and_tables_are_written(tmp_path, monkeypatch):
     monkeypatch.setattr(paper_002, "RANDOM_MOTIONS", 20)
     monkeypatch.setattr(paper_002, "SAMPLES", SAMPLES)
-    monkeypatch.setattr(stiffness_cost, "SIZES", (2, 3, 4))
-    monkeypatch.setattr(stiffness_cost, "load", lambda name: ROBOT)
-    for name, value in (("PERIODS", (0.05, 0.1)), ("RUN_SAMPLES", 41)):
-        monkeypatch.setattr(paper_002, name, value)
-    monkeypatch.setattr(stiffness_runs, "PERIODS", (0.05, 0.1))
+    monkeypatch.setattr(paper_002, "SIZES", (2, 3, 4))
+    monkeypatch.setattr(paper_002, "RUN_SAMPLES", 41)
+    for module in (paper_002, stiffness_runs):
+        monkeypatch.setattr(module, "PERIODS", (0.025, 0.05))
     report = reproduce("002", tmp_path)
-    assert {f"figure_{k}" for k in range(1, 8)} == {x.name[:8] for x in report.files if x.suffix == ".png"}
+    pictures = {x.name for x in report.files if x.suffix == ".png"}
+    assert {f"figure_{k}.png" for k in range(1, 5)} < pictures and len(pictures) == 9
     assert all(path.stat().st_size > 0 for path in report.files)
-    with open(tmp_path / "claims.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert all(len(row) == 4 and all(row.values()) for row in rows)
-    verdicts = [row["verdict"] for row in rows if "torques of the ramp" in row["claim"]]
-    assert verdicts == ["nearly", "nearly"]
+    assert all(all(claim) for claim in report.claims)
+    assert [x.verdict for x in report.claims if "torques of the ramp" in x.claim] == ["nearly", "nearly"]
+    runs = [x for x in report.claims if re.search(r"realize motion|decoupled|\(19\)", x.claim)]
+    assert [x.verdict for x in runs] == ["reproduced"] * 3
+    assert max(largest(x.here) for x in runs) < 1e-8
     text = (tmp_path / "report.md").read_text()
-    by_claim = {row["claim"].split(" ")[0]: row["here"] for row in rows}
-    assert largest(by_claim["(19)"]) < 1e-8
-    errors = [largest(row["here"]) for row in rows if "realize motion" in row["claim"] or "decoupled" in row["claim"]]
-    assert max(errors) < 1e-8
-    runs = [row["verdict"] for row in rows if re.search(r"realize motion|decoupled|\(19\)", row["claim"])]
-    assert runs == ["reproduced"] * 3
-    for expected in ("0.33 Nm apart, 1.3 %", "0.11 Nm apart", "52.716 Nm", "51.855 Nm", "2K = 800"):
+    for expected in ("0.33 Nm apart, 1.3 %", "0.11 Nm apart", "52.716 Nm", "51.855 Nm", "800 Nm/rad"):
         assert expected in text

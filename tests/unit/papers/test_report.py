@@ -5,52 +5,80 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+import flexjoint as fj
 import papers
 from papers import PAPERS
-from papers.report import Claim, Grid, PaperFigure, Report, claim_grid, new_figure, saved, write_report
+from papers.report import Claim, Drawings, Grid, Report, integrate, write_report
 
 
-def written(folder):
-    figure, axis = new_figure()
-    axis.plot([0.0, 1.0], [0.0, 1.0], label="line")
-    drawn = saved(figure, folder / "rise.png", "A line rises.", "Fig. 7")
-    grids = (claim_grid([Claim("a | b", "1 < 2", "yes", "reproduced")]), Grid("ways_to_C", ["way"], [["sweeps"]]))
-    report = Report("Title & more", grids, (drawn, drawn._replace(number="")), ("a note",), ("a choice",))
-    return {path.name: path.read_text() for path in write_report(report, folder)}
+@pytest.fixture
+def written(tmp_path):
+    """Texts of the files of a report by name."""
+    drawings = Drawings(tmp_path, "Somebody (1999)")
+    for name, number in (("rise", "Fig. 7"), ("more", "")):
+        figure, (left, right) = drawings.panels(2)
+        left.plot([0.0, 1.0], [0.0, 1.0], label="line")
+        right.plot([0.0, 1.0], [1.0, 0.0])
+        drawings.save(figure, name, "a title", "A line rises.", number)
+        origin = "Fig. 7 of Somebody (1999)" if number else "Added here"
+        assert figure.get_suptitle() == f"{origin}: a title"
+        assert left.get_legend() is not None and right.get_legend() is None and not figure.legends
+    claims = [Claim("a | b", "1 < 2", "yes", "reproduced")]
+    grid = Grid("ways_to_C", ["way"], [["sweeps"]])
+    lists = ["a choice"], ["a note"]
+    report = Report("Title & more", claims, [("subject", "result")], drawings.figures, [grid], *lists)
+    return {path.name: path.read_text() for path in write_report(report, tmp_path)}
 
 
-def test_a_figure_is_an_entry_of_the_report(tmp_path):
-    figure, _ = new_figure()
-    drawn = saved(figure, tmp_path / "empty.png", "Nothing.")
-    assert drawn == PaperFigure(tmp_path / "empty.png", "", "Nothing.")
-    assert drawn.path.read_bytes().startswith(b"\x89PNG")
-    assert drawn.text == "Not in the paper. Nothing."
-
-
-def test_markdown_has_tables_figures_choices_and_notes(tmp_path):
-    text = written(tmp_path)["report.md"]
+def test_markdown_sets_the_paper_and_additions_apart(written):
+    text = written["report.md"]
     assert "| a \\| b | 1 < 2 | yes | reproduced |" in text
-    assert "![rise](rise.png)\n\nFig. 7. A line rises." in text
-    assert "Not in the paper. A line rises." in text
-    for title, line in (("Ways to C", "| sweeps |"), ("Chosen here", "- a choice"), ("Notes", "- a note")):
-        assert text.index(f"## {title}") < text.index(line)
+    parts = ["## Claims of the paper", "## Figures of the paper", "![rise](rise.png)\n\nFig. 7. A line rises."]
+    parts += [
+        "## Added here",
+        "| subject | result |",
+        "## Figures added here",
+        "(more.png)\n\nAdded here. A line rises.",
+    ]
+    parts += ["## Ways to C", "| sweeps |", "## Chosen here", "- a choice", "## Notes", "- a note"]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
 
 
-def test_the_page_shows_the_same_with_its_figures_inside(tmp_path):
-    text = written(tmp_path)["report.html"]
+def test_the_page_shows_the_same_with_its_figures_inside(written):
+    text = written["report.html"]
     for part in ("<h1>Title &amp; more</h1>", "<td>1 &lt; 2</td>", "<h2>Ways to C</h2>", "Fig. 7. A line rises."):
         assert part in text
-    assert text.count("data:image/png;base64,") == 2
+    assert text.count("data:image/png;base64,") == 2 and "<li>a note</li>" in text
     assert "rise.png" not in text
 
 
-def test_tables_as_csv(tmp_path):
-    texts = written(tmp_path)
-    assert list(csv.reader(texts["claims.csv"].splitlines())) == [
+def test_tables_as_csv(written):
+    assert list(csv.reader(written["claims.csv"].splitlines())) == [
         ["claim", "paper", "here", "verdict"],
         ["a | b", "1 < 2", "yes", "reproduced"],
     ]
-    assert texts["ways_to_C.csv"] == "way\nsweeps\n"
+    assert written["ways_to_C.csv"] == "way\nsweeps\n"
+    assert written["added_here.csv"] == "subject,result\nsubject,result\n"
+
+
+@pytest.mark.parametrize("name", ["hua_3r", "vsa_3r"])
+def test_pictures_show_the_motors(name, tmp_path):
+    drawings = Drawings(tmp_path, "Somebody (1999)")
+    robot = fj.load(name)
+    drawings.robot(robot, np.zeros(robot.n), "An arm.")
+    assert drawings.figures[0].path.read_bytes().startswith(b"\x89PNG")
+    assert drawings.figures[0].text == "Added here. An arm."
+
+
+def test_integration_is_exact_and_reports_failure():
+    y = integrate(lambda t, y: -y, [1.0], np.linspace(0.0, 2.0, 5), 1e-10, 1e-12)
+    assert np.allclose(y[0], np.exp(-np.linspace(0.0, 2.0, 5)), rtol=1e-9)
+    with pytest.raises(RuntimeError):
+        integrate(lambda t, y: y**2, [1.0], np.linspace(0.0, 2.0, 5), 1e-10, 1e-12)
 
 
 def test_papers_are_modules_and_others_are_refused():
