@@ -30,6 +30,7 @@ from flexjoint.simulation.result import FIELDS
 from flexjoint.spatial import ca, sx
 from flexjoint.trajectory import Sinusoid
 
+from .crossed_motors import base_errors, crossed_additions, crossed_arm, crossed_courses, crossed_figures
 from .report import BLACK, BLUE, GREEN, GREY, NOT_REPRODUCED, RED, Claim, Drawings, Grid, Report, listed, verdict
 
 PAPER = "Hua, Poursina and Sanfilippo (2024)"
@@ -77,7 +78,7 @@ NOTES = (
     "Table I: the inertias of links 2 and 3 belong to no rigid body (the triangle inequality fails by 0.27 and 0.37 "
     "kg m²); the stiffness is 100 Nm/rad, not N/m.",
     "With motor axes parallel to those of the joints the elastic row of S and the gyroscopic terms of this arm are "
-    "zero: it shows the bookkeeping of rotors, not their coupling.",
+    "zero: it shows the bookkeeping of rotors, not their coupling; the second reproduction shows that.",
     "The paper does not say how it gets the derivatives of θ_d in (45); here they are those along the closed loop, "
     "from q, q', θ and θ' alone (control/laws/mixed.py).",
 )
@@ -94,6 +95,8 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     shown = Runs(*(first_run(x) for x in batches[0]))
     say("contact with a surface")
     touching = {name: contact_run(x, motion) for name, x in contact_arms().items()}
+    say("crossed motor axes, and a moving base")
+    courses, bases = crossed_courses(motion), base_errors(arm(GEARED.gear_ratio), motion, GEARED.gains, GEARED.period)
     say("the Lyapunov function")
     balance = lyapunov_balance(robot, motion)
     drawings.robot(robot, motion(1.0, 0)[0], "The arm of Table I; motors 2 and 3 are mounted on link 1.")
@@ -101,10 +104,13 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     figures_with_payload(drawings, robot, motion, shown)
     contact_figure(drawings, touching)
     lyapunov_figure(drawings, balance)
+    drawings.robot(crossed_arm(), motion(1.0, 0)[0], "The arm of the second reproduction: motor 3 on link 2, tilted.")
+    crossed_figures(drawings, courses, bases, GEARED.period)
     claims = [*error_claims(rms[:, 0]), torque_claim(shown), peak_claim(shown), contact_claim(touching)]
     claims += [lyapunov_claim(balance), cost_claim(robot)]
     title = "Paper 003: 3R arm with joints rigid, rigid, elastic"
-    return Report(title, claims, contact_additions(touching), drawings.figures, (choices_grid(rms),), CHOICES, NOTES)
+    additions = [*contact_additions(touching), *crossed_additions(courses, bases)]
+    return Report(title, claims, additions, drawings.figures, (choices_grid(rms),), CHOICES, NOTES)
 
 
 # Simulations ------------------------------------------------------------------------------------------------------

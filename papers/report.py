@@ -260,7 +260,7 @@ class Drawings:
                 axis.plot(*projected(ends, *VIEW).T, color=RED, lw=2.5, label=label, zorder=6)
         figure.legends.clear()
         figure.legend(loc="lower left", ncols=5, frameon=False, fontsize=8)
-        self.write(figure, "robot", caption)
+        self.write(figure, f"robot_{robot.name}", caption)
 
 
 # Time and integration -----------------------------------------------------------------------------------------------

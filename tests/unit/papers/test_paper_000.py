@@ -306,7 +306,7 @@ def test_figures_and_tables_are_written(counted, loops, tmp_path, monkeypatch):
     names = {path.name for path in report.files}
     assert {f"figure_{k}" for k in range(1, 6)} <= {name[:8] for name in names}
     assert {"report.md", "report.html", "claims.csv", "added_here.csv", "increasing_complexity.csv"} <= names
-    assert {"robot.png", "growth.png", "differences_by_joint.png", "rigid_limit.png"} <= names
+    assert {"robot_kuka_lwr.png", "growth.png", "differences_by_joint.png", "rigid_limit.png"} <= names
     outcomes = {x.here[-7:]: x.verdict for x in report.claims if "of the peak torque (Fig. 5)" in x.claim}
     assert list(outcomes.values()) == ["reproduced", "not reproduced", "out of reach"]
     text = (tmp_path / "new" / "folder" / "report.md").read_text()

@@ -109,7 +109,7 @@ def test_the_report(report):
     assert verdicts.count("reproduced") == 9 and "not reproduced" not in verdicts
     assert "0001 and 1110" in found.claims[0].here
     assert {path.name for path in found.files} == {
-        "robot.png",
+        "robot_dlr_lwr3.png",
         "figure_3_time_of_C.png",
         "sixteen_recursions.png",
         "all_factorizations.png",
