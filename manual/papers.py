@@ -31,5 +31,5 @@ def write_papers() -> None:
 def described(figure: re.Match[str]) -> str:
     """A figure whose alternative text is the first sentence of its caption."""
     caption = figure["caption"]
-    sentence = re.sub(r"^(Fig\. \S+ |Not in the paper\. )", "", caption).split(". ")[0]
+    sentence = re.sub(r"^(Fig\. \S+ |Added here\. )", "", caption).split(". ")[0]
     return f"![{sentence.translate({ord('['): '(', ord(']'): ')'})}]({figure['file']})\n\n{caption}"

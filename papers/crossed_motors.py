@@ -28,7 +28,7 @@ GAINS = (373.33, 44.12, 40.0, 4.0)
 START = np.array([0.0, 0.0, -0.4363])  # rad, as in the paper
 DURATION, STEP = 1.5, 2e-4  # s
 COUPLINGS = ("exact", "neglected")
-SHIP = Sinusoid([0.1, 0.0, 0.2, 0.1, 0.05, 0.0], frequency=0.5)  # m, rad; pose of the moving base
+SHIP = Sinusoid(np.array([0.1, 0.0, 0.2, 0.1, 0.05, 0.0]), np.array(0.5))  # m, rad; pose of the moving base
 COLOURS, DASHES = (BLUE, RED, GREEN), ("-", "--", "-.")
 
 

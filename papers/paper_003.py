@@ -262,7 +262,7 @@ def error_claims(rms: np.ndarray) -> list[Claim]:
     ):
         off = 100 * np.max(np.abs(here / published - 1))
         title = f"Root-mean-square errors of the joints {name}, rad"
-        claims.append(Claim(title, listed(published), listed(here), f"within {off:.1f} %"))
+        claims.append(Claim(title, listed(published, 5), listed(here, 5), f"within {off:.1f} %"))
     change, changes = 100 * (ERRORS[1] / ERRORS[0] - 1), 100 * (rms[1:] / rms[0] - 1)
     for i, published in enumerate(change):
         right = [sign for sign, x in zip(("printed", "physical"), changes[:, i]) if x * published > 0]
@@ -414,8 +414,8 @@ def figures_without_payload(drawings: Drawings, robot: Robot, motion: Sinusoid, 
 def figures_with_payload(drawings: Drawings, robot: Robot, motion: Sinusoid, runs: Runs) -> None:
     """Figures 6 to 8, the payload with both signs: solid as printed, dashed pulling down."""
     t = runs.none.t
-    titles = ("positions, shifted, sign as printed", "errors")
-    figure, (left, right) = panels(drawings, ("q, °", "q$_d$ − q, °"), titles)
+    shifted = ("positions, shifted, sign as printed", "errors")
+    figure, (left, right) = panels(drawings, ("q, °", "q$_d$ − q, °"), shifted)
     load_positions(left, runs.printed, motion)
     for name, _, dashes in SIGNS:
         for i, colour in enumerate(COLOURS):

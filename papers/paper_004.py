@@ -210,13 +210,13 @@ class Line(NamedTuple):
         s: Parameters (m,): 1 is 0001, −1 is 1110.
         distance: Largest |C − C_christoffel|, (m,).
         defects: Largest |Ṁ − C − Cᵀ| and |C q' − c|, (m,) each; the last entries are of random members.
-        count: Free functions of q.
+        freedom: Number of free functions of q.
     """
 
     s: FloatArray
     distance: FloatArray
     defects: tuple[FloatArray, FloatArray]
-    count: int
+    freedom: int
 
 
 def all_factorizations(robot: Robot, members: int = 100) -> Line:
@@ -249,7 +249,7 @@ def factorization_claims(differences: Mapping[str, float], line: Line) -> list[C
         Claim(
             "The complete set of all such matrices (sec. VI)",
             "future work",
-            f"C + A with any totally antisymmetric A: {line.count} free functions of q for 7 joints, of which 100 "
+            f"C + A with any totally antisymmetric A: {line.freedom} free functions of q for 7 joints, of which 100 "
             f"random members satisfy C q' = c and Ṁ = C + Cᵀ to {worst:.0e}",
             "solved here",
         ),
@@ -363,7 +363,8 @@ def interpreted_time(f: Any, inputs: FloatArray, written_out: bool) -> tuple[flo
         x = nodes[k]
         return x if type(x) is float else x[0](*[tree_value(i) for i in x[1:]])
 
-    matrix, values = np.zeros(f.numel_out(0)), []
+    values: list[float] = []
+    matrix = np.zeros(f.numel_out(0))
     begin = time.process_time()
     if not written_out:
         for x in nodes:
@@ -404,8 +405,8 @@ def counts_of(robot: Robot) -> CountsOverN:
         return modified_recursion(robot, *motion, variant="0001", gravity=robot.gravity)
 
     n = robot.n
-    ways = (operations(lambda q, v, way=way: ca.vec(way(robot, q, v)), n, n) for way in WAYS.values())
-    return CountsOverN(n, *ways, operations(sweep, n, n, n, n))
+    ways = [operations(lambda q, v, way=way: ca.vec(way(robot, q, v)), n, n) for way in WAYS.values()]
+    return CountsOverN._make([n, *ways, operations(sweep, n, n, n, n)])
 
 
 def growth_grid(counts: Sequence[CountsOverN]) -> Grid:

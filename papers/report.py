@@ -256,7 +256,7 @@ class Drawings:
                 R = np.array(ca.DM(poses[carrier].rotation)) if carrier >= 0 else np.eye(3)
                 p = np.array(ca.DM(poses[carrier].position)).ravel() if carrier >= 0 else np.zeros(3)
                 ends = p + R @ place + np.outer([-length, length], R @ along)
-                label = "motor axes" if not axis.lines[-1].get_label().startswith("motor axes") and i == 0 else None
+                label = "motor axes" if i == k == 0 else None
                 axis.plot(*projected(ends, *VIEW).T, color=RED, lw=2.5, label=label, zorder=6)
         figure.legends.clear()
         figure.legend(loc="lower left", ncols=5, frameon=False, fontsize=8)

@@ -243,7 +243,7 @@ def residual_claims(history: History) -> list[Claim]:
     fraction = error / np.abs(history.filtered).max()
     during = (history.t >= FAULT[0]) & (history.t < FAULT[1])
     largest = np.abs(history.residual[during]).max(axis=0)
-    isolated = np.delete(largest, FAULTY).max()
+    faulty, isolated = largest[FAULTY], np.delete(largest, FAULTY).max()
     within, beyond = (np.abs(x).max() for x in np.split(history.residual, [4], axis=1))
     return [
         Claim(
@@ -255,8 +255,8 @@ def residual_claims(history: History) -> list[Claim]:
         Claim(
             "Components are decoupled: a fault of motor 2 shows at joint 2 only",
             "no number",
-            f"{largest[FAULTY]:.1f} Nm there, {isolated:.0e} Nm elsewhere",
-            verdict(isolated < 1e-3 * largest[FAULTY]),
+            f"{faulty:.1f} Nm there, {isolated:.0e} Nm elsewhere",
+            verdict(isolated < 1e-3 * faulty),
         ),
         Claim(
             "A collision shows at the joints up to the link that was struck",

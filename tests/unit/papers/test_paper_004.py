@@ -99,7 +99,7 @@ def test_all_factorizations():
     q, v = paper_004.random_states(7, 1)[0]
     C, star = pinocchio_coriolis(ROBOT, q, v), evaluate(two_velocity_recursions.by_sweeps, ROBOT, q, v)
     assert np.allclose(line.distance, np.abs(line.s) * np.abs(star - C).max() / np.abs(C).max(), rtol=1e-10)
-    assert line.count == 7 * 6 * 5 // 6 and max(x.max() for x in line.defects) < 1e-13
+    assert line.freedom == 7 * 6 * 5 // 6 and max(x.max() for x in line.defects) < 1e-13
 
 
 @pytest.mark.long
