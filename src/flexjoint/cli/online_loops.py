@@ -77,9 +77,9 @@ class LoopOptions(NamedTuple):
         float | None, typer.Option(help="Time without usable samples before the torque is zero, s; default 10 periods.")
     ] = None
     fold: Annotated[bool, typer.Option("--fold", help="Gains and thresholds are constants of the code.")] = False
-    limits: Annotated[
-        bool, typer.Option(" /--no-limits", help="No limits of torque, torque rate, position and velocity in the code.")
-    ] = True
+    no_limits: Annotated[
+        bool, typer.Option("--no-limits", help="No limits of torque, torque rate, position and velocity in the code.")
+    ] = False
     free: Annotated[
         list[str] | None, typer.Option(help="Parameter that may change at run time, such as tool.mass; repeat.")
     ] = None
@@ -122,7 +122,7 @@ def loop_of(robot: Robot, options: LoopOptions, stamps: bool = True) -> Componen
         patience=options.patience,
         trajectory=load_trajectory(options.trajectory, robot) if options.trajectory else None,
         stamps=stamps,
-        limits=options.limits,
+        limits=not options.no_limits,
     )
 
 
