@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from flexjoint.spatial import (
+    TaylorSeries,
     TimeDerivatives,
     cross,
     in_frame_rotating_about_z,
@@ -89,3 +90,24 @@ def test_quarter_turns_are_exact(rotation):
 def test_roll_pitch_yaw():
     expected = rotation_z(0.3) @ rotation_y(0.2) @ rotation_x(0.1)
     np.testing.assert_allclose(rotation_rpy(0.1, 0.2, 0.3), expected, atol=1e-15)
+
+
+def test_taylor_series():
+    """Every operation against CasADi's derivatives of the expression along a motion."""
+    x, t = ca.SX.sym("x", 2), ca.SX.sym("t")
+    a, b = x[0], x[1]
+    found = ca.vertcat(
+        *(ca.sin(a) * ca.cos(b) / (2 + a**2), ca.tanh(a * b) + ca.exp(-a), ca.sqrt(1 + b**2) - 1 / (3 + a), a + a, 3.0)
+    )
+    motion = ca.vertcat(ca.sin(2 * t + 0.3), ca.exp(0.5 * t) - 0.2)
+    series, expected = TaylorSeries([x], found), ca.substitute(found, x, motion)
+    for _ in range(7):
+        both = ca.Function("f", [t], [series.next(motion), ca.densify(expected)])(0.4)
+        np.testing.assert_allclose(*map(np.array, both), rtol=1e-13, atol=1e-12)
+        motion, expected = ca.jacobian(motion, t), ca.jacobian(expected, t)
+
+
+def test_taylor_series_refuse_other_operations():
+    x = ca.SX.sym("x")
+    with pytest.raises(ValueError, match="Taylor arithmetic has no rule"):
+        TaylorSeries([x], ca.fabs(x)).next(x)
