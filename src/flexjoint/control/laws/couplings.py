@@ -26,6 +26,7 @@ terms of V₂' zero.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import comb, inf
 from typing import Any, NamedTuple
 
@@ -45,6 +46,7 @@ from ...dynamics.loads import Base
 from ...dynamics.recursion.bodies import moving_bodies
 from ...dynamics.recursion.composite_bodies import factorize, link_mass_matrix, solve
 from ...dynamics.recursion.definiteness import check_inertia
+from ...dynamics.recursion.regressor import ROBOTS_KEPT
 from ...robot import Robot
 from ...spatial import TaylorSeries, ca, sx, total, zeros
 from ...springs import LinearSpring
@@ -77,6 +79,7 @@ class Loop(NamedTuple):
     base: Base = None
 
 
+@lru_cache(ROBOTS_KEPT)
 def coupling_depth(robot: Robot, moving_base: bool = False) -> float:
     """d: the inverse dynamics needs q to order 4 + 2d; 0 if no link equation of an elastic joint contains a motor, ∞ if
     they contain each other's in a cycle."""

@@ -126,13 +126,14 @@ def possible_couplings(call: Call) -> str | None:
     """Couplings, and a moving base, that the controller can follow."""
     robot, carried = call.robot, call.keyword_arrays.get("base") is not None
     couplings, depth = call.options.get("couplings", AUTOMATIC), coupling_depth(robot, carried)
+    instead = "MotorPD" if depth == inf else "FeedforwardPD"
     if couplings not in COUPLINGS:
         return f"couplings is {shown(couplings)}; it must be one of {', '.join(map(repr, COUPLINGS))}"
     if carried and (couplings == NEGLECTED or depth > DEEPEST):
         why = "the couplings are neglected" if couplings == NEGLECTED else f"{too_deep(robot, depth)} on a moving base"
-        return f"{why}; FeedforwardPD knows the motion of the base for every robot"
+        return f"{why}; use {instead}" + (", which knows the motion of the base" if depth < inf else "")
     if couplings == EXACT and depth > DEEPEST:
-        return f"{too_deep(robot, depth)}; use FeedforwardPD, or couplings='neglected' where that is stable"
+        return f"{too_deep(robot, depth)}; use {instead}, or couplings='neglected' where that is stable"
     return None
 
 
