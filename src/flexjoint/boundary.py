@@ -13,6 +13,7 @@ import functools
 import inspect
 import os
 import sys
+import traceback
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
@@ -87,7 +88,11 @@ def explained(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*args, **keywords)
         except Exception as error:
-            if isinstance(error, FlexjointError | Warning) or not (reason := wrong_kind(function, args, keywords)):
+            if isinstance(error, FlexjointError | Warning):
+                raise
+            frames = [x.f_code for x, _ in traceback.walk_tb(error.__traceback__)]
+            own = [x for x in frames if f"{os.sep}flexjoint{os.sep}" in x.co_filename]
+            if not (reason := wrong_kind(function, args, keywords, strictly=own[-1] is function.__code__)):
                 raise
             raise InputError(reason) from error
 
@@ -95,14 +100,16 @@ def explained(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def wrong_kind(function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any]) -> str | None:
-    """Name the first argument that does not match its annotation."""
+def wrong_kind(
+    function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any], strictly: bool
+) -> str | None:
+    """Name the first argument that does not match its annotation; `strictly`: lists are no arrays."""
     signature = inspect.signature(function)
     try:
         bound = signature.bind(*args, **keywords).arguments
     except TypeError:
         return None  # Python's own message names the missing or surplus argument
-    for strictly in (False, True):  # second, lists in place of arrays
+    for strict in (False, True)[: 1 + strictly]:
         for name, value in bound.items():
             parameter = signature.parameters[name]
             kind = evaluated(parameter.annotation, function.__globals__)
@@ -110,7 +117,7 @@ def wrong_kind(function: Callable[..., Any], args: tuple[Any, ...], keywords: Ma
                 kind = tuple[kind, ...]  # type: ignore[valid-type]
             elif parameter.kind is parameter.VAR_KEYWORD:
                 kind = dict[str, kind]  # type: ignore[valid-type]
-            substitute = strictly and isinstance(value, STRICT.get(get_origin(kind) or kind, ()))
+            substitute = strict and isinstance(value, STRICT.get(get_origin(kind) or kind, ()))
             if value is not parameter.default and (substitute or not matches(value, kind)):
                 owner = f"{type(bound['self']).__name__}.{function.__name__}" if "self" in bound else function.__name__
                 owner = owner.removesuffix(".__init__")

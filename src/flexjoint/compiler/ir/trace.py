@@ -83,8 +83,9 @@ def declared_all(owner: str, what: str, arrays: Sequence[Array], values: Any) ->
 def declare_outputs(cls: type, **sizes: int) -> None:
     """Check the results of methods that a user's class overrides: so many SX scalars each."""
     for name, count in sizes.items():
-        if name in vars(cls) and not cls.__module__.startswith("flexjoint."):
-            setattr(cls, name, with_declared_output(vars(cls)[name], f"{cls.__name__}.{name}", count))
+        method = vars(cls).get(name)
+        if callable(method) and not method.__module__.startswith("flexjoint."):
+            setattr(cls, name, with_declared_output(method, f"{cls.__name__}.{name}", count))
 
 
 def with_declared_output(method: Callable[..., Any], owner: str, count: int) -> Callable[..., Any]:
