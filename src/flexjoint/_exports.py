@@ -79,3 +79,4 @@ from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robo
 from .simulation import Simulation as Simulation, simulate as simulate
 
 _public(__name__)
+_complete = True

@@ -170,6 +170,14 @@ def test_a_name_of_a_subpackage_is_pointed_to():
     assert ("module 'flexjoint' has no attribute 'MotorPD'; it is fj.control.MotorPD") in done.stderr
 
 
+@pytest.mark.parametrize("module", ["_exports", "numerics", "formats.loading"])
+def test_names_can_be_used_after_any_module_was_imported(module):
+    """Walks such as `pkgutil.walk_packages` import modules before any name is used."""
+    code = f"import flexjoint.{module}; flexjoint.load('kuka_lwr'); print('__getattr__' in vars(flexjoint))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "False\n", done.stderr
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'flexjoint' has no attribute 'collision_distance'"):
         _ = flexjoint.collision_distance
