@@ -1,7 +1,4 @@
-"""Tests compile what they test: no kernel of an earlier run is used; within a run all tests share one cache.
-
-Cases of `long_cases.txt` get the marker `long`.
-"""
+"""Tests compile what they test: no kernel of an earlier run is used; within a run all tests share one cache."""
 
 import atexit
 import gc
@@ -9,14 +6,10 @@ import os
 import shutil
 import sys
 import tempfile
-from fnmatch import fnmatchcase
-from pathlib import Path
 
 import pytest
 
 from support.errors import WORST
-
-LONG_CASES = Path(__file__).with_name("long_cases.txt")
 
 if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the cache of the process that starts them
     os.environ["FLEXJOINT_CACHE"] = tempfile.mkdtemp(prefix="flexjoint-tests-")
@@ -44,24 +37,3 @@ def pytest_terminal_summary(terminalreporter, config):
     if config.getoption("--worst"):
         for test, error in sorted(WORST.items()):
             terminalreporter.write_line(f"{error:.1e}  {test}")
-
-
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
-def pytest_collection_modifyitems(config, items):
-    by_file = {}
-    for line in LONG_CASES.read_text().splitlines():
-        if line and not line.startswith("#"):
-            by_file.setdefault(line.split("::")[0], []).append(line)
-    collected, found = set(), set()
-    for item in items:
-        name = item.nodeid.removeprefix("tests/")
-        collected.add(file := name.split("::")[0])
-        matching = [x for x in by_file.get(file, ()) if fnmatchcase(name, x.replace("[", "[[]"))]
-        found.update(matching)
-        if matching:
-            item.add_marker(pytest.mark.long)
-    if [Path(x).resolve() for x in config.args] != [LONG_CASES.parent.resolve()]:
-        return  # a part of the tests
-    absent = {x for x in by_file if not (LONG_CASES.parent / x).exists()}
-    if unused := [x for file in by_file.keys() & (collected | absent) for x in by_file[file] if x not in found]:
-        raise pytest.UsageError(f"long_cases.txt: no test is called {unused}")

@@ -124,7 +124,6 @@ def test_files_that_a_page_names_exist(page):
     assert page.name in OLD_NAMES or missing == []
 
 
-
 @pytest.mark.parametrize(
     ("name", "shown"),
     [("parameters.md", "138."), ("variable-stiffness-control.md", "2e-07"), ("variable-stiffness.md", "[545.")],
@@ -232,6 +231,7 @@ def test_examples_run(path, tmp_path):
     assert {".png", ".gif"} & {x.suffix for x in tmp_path.iterdir()}, "every example makes a figure for the gallery"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")), ids=lambda path: path.name)
 def test_notebooks_run(path, tmp_path):
     """All cells in order; lines for IPython, such as %matplotlib, are left out."""
@@ -272,6 +272,7 @@ def test_getting_started_can_be_followed(tmp_path, monkeypatch):
     assert "tau.joint1 [Nm]" in header and (tmp_path / "torques.png").exists()
 
 
+@pytest.mark.long
 def test_the_page_on_detection_can_be_followed(tmp_path, monkeypatch, capsys):
     """Its example, its command and its Python code; what it shows is what comes out."""
     text = (ROOT / "docs" / "detection.md").read_text()

@@ -25,6 +25,7 @@ from flexjoint.compiler.ir.scan import operation, tracing
 from flexjoint.compiler.pipeline import trace
 from flexjoint.dynamics.recursion import packed_jets, sweeps
 from support.loops import LOOPS, program_of
+from support.marks import some_long
 from support.programs import (
     ALGORITHMS,
     ROBOTS,
@@ -120,10 +121,10 @@ def test_exported_code_has_the_bits_of_the_kernel(algorithm, robot, level, tmp_p
         assert all(same_bits(x, y) for x, y in zip(found, expected))
 
 
-PAIRS = list(zip([*ALGORITHMS, *ALGORITHMS], ROBOTS))  # five algorithms, five robots
+PAIRS = {f"{x}-{y}": (x, y) for x, y in zip([*ALGORITHMS, *ALGORITHMS], ROBOTS)}  # five algorithms, five robots
 
 
-@pytest.mark.parametrize(("algorithm", "robot"), PAIRS)
+@pytest.mark.parametrize(("algorithm", "robot"), some_long(PAIRS, "inverse_dynamics-lwr"))
 def test_single_precision_has_the_bits_of_the_interpreter(algorithm, robot, tmp_path):
     kernel = kernel_of(algorithm, robot)
     functions = [compiled(kernel, tmp_path / level, level, float32=True) for level in LEVELS]
@@ -133,7 +134,7 @@ def test_single_precision_has_the_bits_of_the_interpreter(algorithm, robot, tmp_
 
 
 @pytest.mark.parametrize("options", [[], ["-mfma"]], ids=["software", "hardware"])
-@pytest.mark.parametrize(("algorithm", "robot"), PAIRS[1:4])
+@pytest.mark.parametrize(("algorithm", "robot"), some_long(dict([*PAIRS.items()][1:4]), "torque_derivatives-hua"))
 def test_freestanding_code_has_the_same_bits(algorithm, robot, options, tmp_path):
     if options and "fma" not in processor_flags():
         pytest.skip("no FMA instructions")
@@ -279,6 +280,7 @@ def test_the_example_checks_itself(lwr):
             example.write_text(text)
 
 
+@pytest.mark.parametrize("lwr", some_long([*VARIANTS], *[*VARIANTS][1:]), indirect=True)
 def test_the_makefile_uses_the_hardware_fma(lwr):
     """... where this machine has it, unless it is told otherwise; the bits are the same."""
 

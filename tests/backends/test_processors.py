@@ -32,7 +32,7 @@ SETTINGS = [
 PROCESSORS = [  # each setting once
     {**SETTINGS[0], **SETTINGS[4], **SETTINGS[6]},
     {**SETTINGS[2], **SETTINGS[5], **SETTINGS[7]},
-    {**SETTINGS[1], **SETTINGS[3], **SETTINGS[8]},  # a processor with AVX-512
+    pytest.param({**SETTINGS[1], **SETTINGS[3], **SETTINGS[8]}, marks=pytest.mark.long),  # a processor with AVX-512
 ]
 x86 = pytest.mark.skipif(not control_word.X86, reason="settings of x86-64")
 

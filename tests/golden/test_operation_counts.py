@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import flexjoint as fj
+from support.marks import some_long
 from support.paper_robots import PAPER_ROBOTS
 
 GOLDEN = Path(__file__).with_name("operation_counts.json")
@@ -89,7 +90,10 @@ def counted(name):
     return counts | {key: operations(algorithm, robot, options) for key, (algorithm, options) in more.items()}
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+LONG = ("chain_30", "dlr_lbr2", "dlr_lwr3", "hua_3r", "orthogonal_12")
+
+
+@pytest.mark.parametrize("name", some_long([*ROBOTS], *LONG))
 def test_operation_counts(name):
     golden = json.loads(GOLDEN.read_text())
     assert set(golden) == set(ROBOTS)

@@ -13,6 +13,7 @@ from flexjoint.robot.random_robots import random_body
 from flexjoint.spatial import time_derivative
 from support.errors import relative_error
 from support.evaluate import Symbolic, evaluate
+from support.marks import some_long
 
 TREE = {"tree": True, "fixed": 0.4, "friction": True}
 ROBOTS = [
@@ -25,15 +26,15 @@ LARGE = [fj.random_robot(n, n, prismatic=0.3, **TREE, name=f"tree_{n}") for n in
 VARIANTS = ["christoffel", "0001", "1110"]
 
 
-def each(robots=ROBOTS):
-    return pytest.mark.parametrize("robot", robots, ids=[robot.name for robot in robots])
+def each(robots=ROBOTS, *long):
+    return pytest.mark.parametrize("robot", some_long(robots, *long))
 
 
 def random_state(robot, count, seed=0):
     return np.random.default_rng([seed, robot.n]).normal(size=(count, robot.n))
 
 
-@each(ROBOTS + LARGE)
+@each(ROBOTS + LARGE, "tree_30")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_inertia_changes_by_C_and_its_transpose(robot, variant):
     q, v = random_state(robot, 2)

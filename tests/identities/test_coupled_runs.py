@@ -6,6 +6,7 @@ import pytest
 import flexjoint as fj
 from support.coupled import DIFFERENTIAL, matrices, random_matrix, transmissions
 from support.errors import recorded
+from support.marks import some_long
 
 ARM = fj.from_dh(
     "wrist",
@@ -39,7 +40,7 @@ def start_on(robot, motion):
     return fj.JointState(stack[0], stack[1], found.theta, found.theta_v)
 
 
-@pytest.mark.parametrize("name", ["springs at the joints", "rigid"])
+@pytest.mark.parametrize("name", some_long(["springs at the joints", "rigid"], "rigid"))
 def test_replay_and_energy(name):
     """The torques of inverse dynamics, applied at the stages of the integrator, give the motion back."""
     robot, h = ROBOTS[name], 1e-3
@@ -63,7 +64,7 @@ def test_replay_and_energy(name):
     assert recorded(abs(energy[2 * ((len(power) - 1) // 2)] - energy[0] - gained) / np.ptp(energy)) < 1e-6
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some_long([*ROBOTS], "springs at the joints"))
 def test_residuals_and_faults(name):
     """Without a fault the residuals vanish; a motor that loses torque is named, whatever it shares."""
     robot = ROBOTS[name]
@@ -95,6 +96,7 @@ def test_residuals_and_faults(name):
         assert found["loss"][-1, 2] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.long
 def test_other_matrices():
     """A run with values of T begins and goes on as that of a robot with this T, rigid motors at their links."""
     robot, h = ROBOTS["rigid"], 1e-3

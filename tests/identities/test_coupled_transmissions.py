@@ -12,6 +12,7 @@ from support.coupled import DIFFERENTIAL, coupled, equations, matrices, random_m
 from support.errors import recorded, relative_error
 from support.evaluate import evaluate
 from support.lagrange import rate
+from support.marks import some_long
 from support.motors import forward
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_rnea
 from support.rotors import explicit, with_random_rotors
@@ -124,7 +125,7 @@ def test_damped_springs(name):
 SPRINGS = [name for name, robot in UNDAMPED.items() if all(robot.compliant)]
 
 
-@pytest.mark.parametrize("name", SPRINGS)
+@pytest.mark.parametrize("name", some_long(SPRINGS, "branches", "differential wrist"))
 def test_feedback_linearization(name):
     """At the state of a motion the law for its fourth derivative gives the torque of inverse dynamics."""
     robot = UNDAMPED[name]
@@ -160,7 +161,7 @@ def test_linearization_of_rigid_and_elastic_groups():
     assert relative_error(torque.tau_e_top[rigid], held[2][rigid]) < 1e-10
 
 
-@pytest.mark.parametrize("kinds", [["rigid"], ["spring"]], ids=["rigid", "elastic"])
+@pytest.mark.parametrize("kinds", some_long({"rigid": ["rigid"], "elastic": ["spring"]}, "rigid"))
 def test_thirty_joints(kinds):
     """A tree of 30 joints with three groups: what the bare links need, through whole matrices."""
     tree = fj.random_robot(30, 3, prismatic=0.2, tree=True, friction=True)

@@ -13,6 +13,7 @@ from scipy.optimize import brentq, fsolve
 import flexjoint as fj
 from support.errors import relative_error
 from support.lagrange import transmitted
+from support.marks import long, some_long
 
 UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 J, W = 0.155, 4.905  # of the pendulum below: inertia about its axis, weight times its arm
@@ -69,7 +70,7 @@ def by_differential_equation(f, D, t):
     return phi, phi_v, tau_e + 0.5 * (a + (tau_e_v - k * phi_v) / D) + 0.3 * (v + phi_v)
 
 
-@pytest.mark.parametrize(("law", "D"), [("cubic", 40.0), ("cubic", 2.0), ("hardening", 5.0), ("quintic", 5.0)])
+@pytest.mark.parametrize(("law", "D"), [("cubic", 40.0), long("cubic", 2.0), ("hardening", 5.0), long("quintic", 5.0)])
 def test_laws_against_a_differential_equation(law, D):
     t = np.linspace(0.0, 1.5, 601)
     spring, f = LAWS[law]
@@ -234,7 +235,7 @@ class Joint:
         return np.linalg.solve([[1, self.c], slope], [(tau_e - T[0]) / D, sigma_v])
 
 
-@pytest.mark.parametrize("name", ENERGIES)
+@pytest.mark.parametrize("name", some_long([*ENERGIES], "cams", "equal springs"))
 def test_two_motors_against_a_differential_equation(name):
     drive, energy, c, guess = ENERGIES[name]
     joint, D, t = Joint(energy, c), 4.0, np.linspace(0.0, 1.5, 301)

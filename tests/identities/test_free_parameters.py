@@ -9,6 +9,7 @@ import flexjoint as fj
 from flexjoint.compiler.ir.reference import evaluate as interpret
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.marks import some_long
 from support.parameters import scrambled
 from support.programs import same_bits
 
@@ -34,8 +35,9 @@ ALGORITHMS = {
 }
 
 
-def each(robots):
-    return pytest.mark.parametrize("robot", robots, ids=[x.name + " rigid" * (not any(x.compliant)) for x in robots])
+def each(robots, *long):
+    names = [x.name + " rigid" * (not any(x.compliant)) for x in robots]
+    return pytest.mark.parametrize("robot", some_long(dict(zip(names, robots)), *long))
 
 
 def inputs_of(program, count, seed=1):
@@ -50,7 +52,7 @@ def stacked(value):
     return np.concatenate([np.ravel(np.asarray(x)) for x in parts])
 
 
-@each(ROBOTS)
+@each(ROBOTS, "kuka_lwr")
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_new_values_give_what_a_new_robot_gives(robot, algorithm):
     """All numbers free at once and changed, zeros among them, against the robot rebuilt with the new ones."""
@@ -163,6 +165,7 @@ def test_what_decides_the_base_parameters_is_not_free(path):
         fj.compile(fj.control.laws.adaptive_torque, CHAIN, free=path)
 
 
+@pytest.mark.long
 def test_long_chains_are_linearized_with_free_masses():
     """Beyond 16 joints by articulated bodies, without gravity."""
     robot = fj.random_robot(17, 2, elastic=1.0, prismatic=0.2)

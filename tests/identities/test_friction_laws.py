@@ -341,6 +341,7 @@ def test_energy_is_lost_by_friction_alone(robot):
     assert z > 0
 
 
+@pytest.mark.long
 def test_the_plant_replays_the_torques():
     """Under the torques of inverse dynamics alone the plant moves as asked, but for the error of its integrator."""
     drive = fj.ElasticDrive(300.0, fj.Motor(0.3))

@@ -30,6 +30,7 @@ def test_operations_grow_linearly(algorithm, options):
     assert each[1] == pytest.approx(each[0], rel=0.1)
 
 
+@pytest.mark.long
 def test_operations_of_elastic_joints_grow_linearly():
     counts = {n: operations(fj.inverse_dynamics, chain(n, elastic=1.0)) for n in (10, 25, 40)}
     each = [(counts[25] - counts[10]) / 15, (counts[40] - counts[25]) / 15]
@@ -46,6 +47,7 @@ def test_a_mass_matrix_of_a_hundred_joints():
     assert relative_error(kernel(q), pinocchio_mass_matrix(robot, q)) < 1e-12
 
 
+@pytest.mark.long
 def test_inverse_dynamics_of_a_hundred_joints():
     robot = chain(100)
     q, v, a = np.random.default_rng(1).normal(size=(3, 100))

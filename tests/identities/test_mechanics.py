@@ -15,6 +15,7 @@ from support.errors import relative_error
 from support.evaluate import evaluate
 from support.kinematics import symbolic_poses
 from support.lagrange import kinetic, lagrange, potential, pseudo_inertia, rate
+from support.marks import some_long
 
 TOLERANCE = 1e-12
 TREE = {"tree": True, "fixed": 0.4, "friction": True}
@@ -43,8 +44,8 @@ DRIVEN = [mixed_drives(robot) for robot in ROBOTS]
 RIGID_DRIVEN = [robot.rigid() for robot in DRIVEN]
 
 
-def each(robots=ROBOTS):
-    return pytest.mark.parametrize("robot", robots, ids=[robot.name for robot in robots])
+def each(robots=ROBOTS, *long):
+    return pytest.mark.parametrize("robot", some_long(robots, *long))
 
 
 def symbols(robot, count, name="q"):
@@ -187,7 +188,7 @@ def test_bias_torque_is_the_torque_without_acceleration(robot):
 # Time derivatives -----------------------------------------------------------------------------------------------
 
 
-@each(RIGID_DRIVEN[2:])
+@each(RIGID_DRIVEN[2:], "random_6_5")
 @pytest.mark.parametrize("loaded", [False, True])
 def test_torque_derivatives_are_derivatives(robot, loaded):
     """Orders 1 to 4, friction, motors and (loaded) wrenches with their absolute derivatives."""

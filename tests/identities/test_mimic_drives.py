@@ -15,6 +15,7 @@ from flexjoint.robot import Mimic
 from support.errors import relative_error
 from support.evaluate import Symbolic, evaluate
 from support.lagrange import lagrange, rate, smooth_friction
+from support.marks import some_long
 from support.mimics import coupling, independent, through, with_followers
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_rnea
 from support.rotors import explicit
@@ -77,6 +78,7 @@ def test_motor_torques_and_accelerations(robot):
         assert relative_error(law, tau) < 1e-10
 
 
+@pytest.mark.long
 def test_link_motion_and_linearization_of_a_long_coupled_chain_have_no_articulated_bodies():
     robot = with_followers(fj.random_robot(24, 1, prismatic=0.2), 2, share=0.25).with_drives([SPRING] * 18)
     motion = np.random.default_rng(2).uniform(-0.5, 0.5, (5, robot.n))
@@ -154,7 +156,7 @@ def all_bodies(robot):
     return made, P[:, keep], project @ np.concatenate([c, np.zeros(free.n)])
 
 
-@pytest.mark.parametrize("robot", COMPLETE.values(), ids=COMPLETE.keys())
+@pytest.mark.parametrize("robot", some_long(COMPLETE, "mixed chain", "rigid"))
 def test_rotors_of_leaders_and_followers_against_explicit_bodies(robot):
     rng, behind = np.random.default_rng(5), list(robot.motors_behind_springs)
     q, v, a, theta, theta_v, theta_a = rng.uniform(-1, 1, (6, robot.n))
@@ -202,7 +204,7 @@ def test_rotors_of_leaders_and_followers_against_explicit_bodies(robot):
         assert relative_error(evaluate(fj.forward_dynamics.function, robot, q, v, tau), a) < 1e-10
 
 
-@pytest.mark.parametrize("robot", [COMPLETE["mixed chain"], COMPLETE["springs"]], ids=["mixed", "springs"])
+@pytest.mark.parametrize("robot", some_long({x: COMPLETE[x] for x in ("mixed chain", "springs")}, "springs"))
 def test_inverse_dynamics_of_the_complete_model_is_consistent_with_its_forces(robot):
     order = fj.dynamics.derivative_orders(robot).motion
     motion = np.random.default_rng(6).uniform(-1, 1, (order + 1, robot.n))

@@ -13,6 +13,7 @@ from flexjoint.robot import Mimic
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.lagrange import kinetic, lagrange, potential, rate
+from support.marks import some_long
 from support.mimics import coupling, independent, through, with_followers
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_rnea
 
@@ -65,7 +66,7 @@ def test_the_coupling_and_the_positions_of_all_joints(robot):
     np.testing.assert_allclose(robot.joint_positions(y), y @ G.T + c, rtol=1e-13, atol=1e-15)
 
 
-@each
+@pytest.mark.parametrize("robot", some_long(ROBOTS, "chain"))
 def test_torques_and_their_derivatives_of_any_order_are_those_of_lagrange(robot):
     stack = state(robot, orders=6)
     symbols = [ca.SX.sym(f"y{k}", robot.n) for k in range(6)]
@@ -105,7 +106,7 @@ def test_forward_dynamics_undoes_inverse_dynamics(robot):
     assert relative_error(evaluate(fj.forward_dynamics.function, robot, y, v, tau), a) < 1e-11
 
 
-@each
+@pytest.mark.parametrize("robot", some_long(ROBOTS, "chain"))
 def test_every_coriolis_matrix_gives_the_coriolis_torque_and_half_the_rate_of_m(robot):
     y, v, w = state(robot)
     rigid = robot.without_friction()

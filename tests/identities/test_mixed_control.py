@@ -15,6 +15,7 @@ from support.errors import relative_error
 from support.evaluate import evaluate
 from support.friction import law
 from support.lagrange import stored
+from support.marks import some_long
 from support.mimics import with_followers
 from support.motors import forward
 from support.rotors import lbr, with_random_rotors
@@ -54,8 +55,8 @@ ROBOTS = [
 ]
 
 
-def each(robots=ROBOTS):
-    return pytest.mark.parametrize("robot", robots, ids=[robot.name for robot in robots])
+def each(robots=ROBOTS, *long):
+    return pytest.mark.parametrize("robot", some_long(robots, *long))
 
 
 def gains(robot):
@@ -145,7 +146,7 @@ def lost_and_promised(robot, known=None, acting=None, **options):
     return V - V[0], promised, V[0]
 
 
-@each()
+@each(ROBOTS, "bearings", "leaves")
 def test_lyapunov_function(robot):
     lost, promised, start = lost_and_promised(robot)
     assert np.all(np.diff(lost) < 0)
@@ -178,7 +179,7 @@ def agree(lost, promised, start):
     return np.max(np.abs(lost - promised)) < 1e-9 * start
 
 
-@each([ROBOTS[0], ROBOTS[2]])
+@each([ROBOTS[0], ROBOTS[2]], "leaves")
 def test_known_wrenches(robot):
     """The law that knows a wrench with its derivatives keeps (52); without them, or without the wrench, it does not."""
     acting = wrenches(robot)
@@ -215,6 +216,7 @@ def test_rotors_matter():
     assert np.max(np.abs(evaluate(fj.dynamics.rotor_coupling, robot, np.zeros(robot.n))[:3, 3])) > 0.01
 
 
+@pytest.mark.long
 def test_without_a_proof():
     """Where couplings are neglected the controller says so, and (52) holds no more; it still tracks."""
     robot = lbr(3)
@@ -298,7 +300,7 @@ def adapting(robot, Gamma):
     return t, x, ca.vertcat(v, accelerations.a, theta_v, accelerations.theta_a, rate, loss), V
 
 
-@each(UNKNOWN)
+@each(UNKNOWN, "tip")
 def test_adaptive_law(robot):
     """V₂ + ½ (π − π̂)ᵀΓ⁻¹(π − π̂) falls as V₂ does, from wrong masses."""
     Gamma = np.random.default_rng(1).uniform(0.1, 0.3, len(fj.base_parameters(robot).names))

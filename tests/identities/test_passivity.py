@@ -12,6 +12,7 @@ import flexjoint as fj
 from papers.two_velocity_recursions import modified_recursion
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.marks import some_long
 from support.mimics import with_followers
 
 ROBOTS = [
@@ -24,8 +25,8 @@ ROBOTS = [robot.with_drives([fj.RigidDrive(fj.Motor(0.1))] * robot.n) for robot 
 DURATION = 1.0
 
 
-def each():
-    return pytest.mark.parametrize("robot", ROBOTS, ids=[robot.name for robot in ROBOTS])
+def each(*long):
+    return pytest.mark.parametrize("robot", some_long(ROBOTS, *long))
 
 
 def gains(robot):
@@ -70,7 +71,7 @@ def lost_and_predicted(robot, law):
     return end - start, predicted, start
 
 
-@each()
+@each("sliding_4")
 @pytest.mark.parametrize("variant", ["christoffel", "0001", "1110"])
 def test_passivity_law(robot, variant):
     def law(*arguments):
@@ -92,7 +93,7 @@ def test_other_factorizations_do_not_keep_the_promise():
     assert abs(lost - predicted) > 1e-5 * start
 
 
-@each()
+@each("sliding_4")
 def test_adaptive_law(robot):
     """V = ½ sᵀM s + ½ (π − π̂)ᵀΓ⁻¹(π − π̂) falls by ∫ sᵀ(K_D + D) s, whatever the estimate begins with."""
     n = robot.n

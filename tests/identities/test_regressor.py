@@ -11,6 +11,7 @@ from flexjoint.robot.random_robots import random_body, random_rotation
 from flexjoint.spatial import rotation_y
 from support.errors import relative_error
 from support.evaluate import Symbolic, evaluate
+from support.marks import some_long
 
 ROBOTS = [
     fj.random_robot(3, 1, prismatic=0.0, name="turning_3"),
@@ -20,8 +21,8 @@ ROBOTS = [
 ]
 
 
-def each(robots):
-    return pytest.mark.parametrize("robot", robots, ids=[robot.name for robot in robots])
+def each(robots, *long):
+    return pytest.mark.parametrize("robot", some_long(robots, *long))
 
 
 def random_state(robot, count, seed=0):
@@ -88,9 +89,10 @@ REGRESSED = [
     *(robot.replace(name=name) for name, robot in ALIGNED.items()),
     *ORTHOGONAL,
 ]
+LONG = ["tilted SCARA", *(robot.name for robot in ORTHOGONAL)]
 
 
-@each(REGRESSED)
+@each(REGRESSED, *LONG)
 def test_torques_are_linear_in_the_parameters(robot):
     """One Y for all bodies the links may have; their torques by the sweep."""
     robot = bare(robot)
@@ -104,7 +106,7 @@ def test_torques_are_linear_in_the_parameters(robot):
     assert fj.base_parameters(other).names == base.names
 
 
-@each(REGRESSED)
+@each(REGRESSED, *LONG)
 def test_base_parameters_are_a_basis(robot):
     """As many as the rank of either regressor over many states: nothing is lost, and nothing is there twice."""
     base = fj.base_parameters(robot)

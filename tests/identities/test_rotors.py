@@ -17,6 +17,7 @@ from flexjoint.dynamics.recursion.composite_bodies import by_factorization
 from flexjoint.robot import Link
 from support.errors import recorded, relative_error
 from support.evaluate import Symbolic, evaluate
+from support.marks import long, some_long
 from support.multiprecision import PRECISION, normwise_error
 from support.rotors import coaxial, explicit, with_random_rotors
 
@@ -163,7 +164,7 @@ def replayed(robot, inverse, forward, coefficients, torque, rtol=1e-10, max_step
     return relative_error(end, state(T)), relative_error(end, state(0.0))
 
 
-@pytest.mark.parametrize(("n", "elastic"), [(2, 1.0), (3, 1.0), (3, 0.5)])
+@pytest.mark.parametrize(("n", "elastic"), [(2, 1.0), (3, 1.0), long(3, 0.5)])
 def test_torques_bring_about_their_motion(n, elastic):
     """Inverse dynamics replayed open loop through forward dynamics: positions, velocities, and the motors'."""
     robot = with_random_rotors(fj.random_robot(n, 21, prismatic=0.0, friction=True), 5, elastic=elastic)
@@ -176,7 +177,7 @@ def test_torques_bring_about_their_motion(n, elastic):
     assert way > 0.1, "a motion that goes nowhere shows nothing"
 
 
-@pytest.mark.parametrize("n", [4, 7])
+@pytest.mark.parametrize("n", some_long([4, 7], "7"))
 def test_torques_of_compiled_kernels_bring_about_their_motion(n):
     """Four joints in general position, and the LBR with modes up to 2700 rad/s; Spong's torques lead elsewhere."""
     general = with_random_rotors(fj.random_robot(4, 21, prismatic=0.0, friction=True), 5, elastic=1.0)
@@ -193,6 +194,7 @@ def test_torques_of_compiled_kernels_bring_about_their_motion(n):
     assert way > 0.1 and elsewhere > 1e-3
 
 
+@pytest.mark.long
 def test_seven_joints_compiled():
     """The 7R with orthogonal axes at order 8: rounding, derivatives in time, and forward dynamics back, in a batch."""
     robot = coaxial(fj.load("kuka_lwr"))

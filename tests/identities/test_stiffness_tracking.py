@@ -10,10 +10,11 @@ from scipy.linalg import companion, expm
 import flexjoint as fj
 from identities.test_variable_stiffness import SPRINGS, brought_about, random_state
 from support.evaluate import evaluate
+from support.marks import some_long
 from support.motors import from_deflections, motors, pairs
 
 VSA = fj.load("vsa_3r")
-each = pytest.mark.parametrize("robot", SPRINGS.values(), ids=SPRINGS.keys())
+each = pytest.mark.parametrize("robot", some_long(SPRINGS, "cubic", "three laws", "with springs in a tree"))
 
 
 def random_tracking(n, seed=3):
@@ -161,7 +162,7 @@ RIGID = MIXED.with_drives([fj.RigidDrive(fj.Motor(0.5, 0.3)), MIXED.joints[1].dr
     [
         (VSA, [-8, -9, -10 + 3j, -10 - 3j], [-6.0, -7.0], 1000.0),
         (VSA, [-7, -8, -9, -10 + 3j, -10 - 3j], [-6.0, -7.0, -8.0], 1000.0),
-        (MIXED, [-4, -5, -6, -7], [-5 + 2j, -5 - 2j], 600.0),
+        pytest.param(MIXED, [-4, -5, -6, -7], [-5 + 2j, -5 - 2j], 600.0, marks=pytest.mark.long),
         (RIGID, [-4, -5, -6, -7], [-5 + 2j, -5 - 2j], 600.0),
     ],
     ids=["vsa_3r", "with integrals", "beside a spring", "beside a rigid joint"],

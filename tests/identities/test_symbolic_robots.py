@@ -108,7 +108,7 @@ def test_numbers_for_all_symbols_give_what_a_robot_with_them_gives(robot, name):
     ("robot", "names"),
     [
         (COMPLETE, "inverse_dynamics forward_dynamics rotor_coupling rotor_torque carrier_torque generalized_forces"),
-        (lbr(3), "inverse_dynamics motor_motion mass_matrix forward_dynamics"),
+        pytest.param(lbr(3), "inverse_dynamics motor_motion mass_matrix forward_dynamics", marks=pytest.mark.long),
         (NONLINEAR, "inverse_dynamics forward_dynamics feedback_linearization"),
         (DAMPED, "inverse_dynamics_step forward_dynamics"),
     ],

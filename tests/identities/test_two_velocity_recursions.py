@@ -17,16 +17,17 @@ from papers.two_velocity_recursions import (
 )
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.marks import some_long
 
 ADMISSIBLE = {"0001", "1110"}
 
 
-@pytest.mark.parametrize("kinds", ["RRR", "PRRP", "R(P)RR"])
+@pytest.mark.parametrize("kinds", some_long(["RRR", "PRRP", "R(P)RR"], "PRRP", "R(P)RR"))
 def test_only_two_are_skew(kinds):
     assert skew_variants(kinds) == ADMISSIBLE
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 7])
+@pytest.mark.parametrize("n", some_long([2, 3, 5, 7], "7"))
 def test_the_rest_violates_every_element(n):
     """(22) fails in all n(n + 1)/2 elements i ≥ j."""
     others = [x for x in VARIANTS if x not in ADMISSIBLE] if n < 5 else ["0101", "1010"]

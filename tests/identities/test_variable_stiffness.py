@@ -15,6 +15,7 @@ import flexjoint as fj
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.lagrange import lagrange, rate, smooth_friction, transmitted
+from support.marks import long, some_long
 from support.motors import from_deflections, paired_forward, paired_linearization, paired_motion, pairs
 
 PAIRS = {
@@ -83,8 +84,9 @@ ROBOTS = {
     "a lever and a rigid joint": with_drives(TREE, ["rigid", "lever", "spring", "exponential"]),
     "rigid in a tree": with_drives(TREE, ["unequal", "none", "exponential", "rigid"]),
 }
-each = pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS.keys())
-each_with_springs = pytest.mark.parametrize("robot", SPRINGS.values(), ids=SPRINGS.keys())
+LONG = ("three laws", "with springs in a tree")
+each = pytest.mark.parametrize("robot", some_long(ROBOTS, *LONG))
+each_with_springs = pytest.mark.parametrize("robot", some_long(SPRINGS, *LONG))
 
 
 def law(spring, x):
@@ -332,7 +334,10 @@ def held_and_brought_about(robot, state, held, tau, top):
     return found, sigma_a, missed
 
 
-@pytest.mark.parametrize("robot", HELD.values(), ids=HELD.keys())
+REPEATED = ("a damped lever", "a damped spring", "all damped, one rigid")
+
+
+@pytest.mark.parametrize("robot", some_long(HELD, *REPEATED))
 def test_linearization_among_rigid_and_damped_joints(robot):
     """q'''' = v_q (q''' if all are damped) and σ'' = v_σ, with the torques of early joints held by the controller."""
     rng = np.random.default_rng(7)
@@ -424,7 +429,7 @@ def test_motions_obey_the_equations(robot):
 # Along a trajectory ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kinds", [["unequal", "cams", "spring"], ["cubic", "exponential", "lever"]])
+@pytest.mark.parametrize("kinds", [long(["unequal", "cams", "spring"]), ["cubic", "exponential", "lever"]])
 def test_a_trajectory_follows_its_branch(kinds):
     """Step by step from the deflections of the step before: the same as the search finds anew each time."""
     robot = with_drives(fj.random_robot(3, 23, prismatic=0.0), kinds)
@@ -467,6 +472,7 @@ def test_a_poor_start_is_refused_not_followed():
 VSA = fj.load("vsa_3r")
 
 
+@pytest.mark.long
 def test_joints_share_registers():
     """Drives that differ in numbers alone, four and three in a pack: as by CasADi, and as in a batch."""
     rng = np.random.default_rng(4)

@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 import flexjoint as fj
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.marks import some_long
 from support.moving_base import carried_base
 from support.pinocchio_model import pinocchio_model, pinocchio_order
 from support.rotors import explicit, with_random_rotors
@@ -60,7 +61,7 @@ def pinocchio_motion(robot, torque, start, t):
     return y
 
 
-@pytest.mark.parametrize("robot", [CHAIN, TREE], ids=["chain", "tree"])
+@pytest.mark.parametrize("robot", some_long({"chain": CHAIN, "tree": TREE}, "chain"))
 def test_simulated_on_a_moving_base(robot):
     """Complete rotors, rigid and elastic joints, friction; gravity turns with the base."""
     rng = np.random.default_rng(2)

@@ -11,6 +11,7 @@ import flexjoint as fj
 from flexjoint.spatial import time_derivative
 from support.errors import relative_error
 from support.evaluate import Symbolic, evaluate
+from support.marks import some_long
 from support.pinocchio_model import pinocchio_coriolis, pinocchio_mass_matrix
 from support.rotors import explicit, lbr, with_random_rotors
 
@@ -30,7 +31,7 @@ SMALL = [name for name, robot in ROBOTS.items() if robot.n < 10]
 
 
 def each(names=ROBOTS):
-    return pytest.mark.parametrize("robot", [ROBOTS[x] for x in names], ids=list(names))
+    return pytest.mark.parametrize("robot", some_long({x: ROBOTS[x] for x in names}, "30 joints"))
 
 
 def independent(robot):

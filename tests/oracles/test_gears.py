@@ -15,6 +15,7 @@ import flexjoint as fj
 from flexjoint.drives import BoucWen, Dahl
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.marks import some_long
 from support.pinocchio_model import pinocchio_model, pinocchio_order
 
 
@@ -103,7 +104,7 @@ def thrown(robot, seed=0, deflection=0.01):
     return fj.JointState(q, v, theta, np.where(robot.compliant, theta_v, v))
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 12, 30])
+@pytest.mark.parametrize("n", some_long([1, 2, 5, 12, 30], "30"))
 def test_forward_dynamics(n):
     robot = geared(n, n + 40)
     rng, state = np.random.default_rng(n), thrown(robot, n)
@@ -192,7 +193,10 @@ def test_adaptive_steps(solution):
     assert np.max(np.abs(end(run) - solution)) < 1e-8
 
 
-@pytest.mark.parametrize("integrator, order", [("runge_kutta", 2), ("euler", 1), ("midpoint", 2)])
+ORDERS = {"runge_kutta": ("runge_kutta", 2), "euler": ("euler", 1), "midpoint": ("midpoint", 2)}
+
+
+@pytest.mark.parametrize("integrator, order", some_long(ORDERS, "euler", "midpoint"))
 def test_order_of_convergence(solution, integrator, order):
     """At reversals and at the edges of gaps an integrator errs by h²: no run with gears has a higher order."""
     law, errors = fj.control.OpenLoop(ROBOT), []

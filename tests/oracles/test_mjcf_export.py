@@ -13,6 +13,7 @@ from flexjoint.robot.joints import Helical
 from flexjoint.springs import CubicSpring, ParallelSpring, QuadraticSpring
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.marks import long, some_long
 from support.parallel import sprung
 from support.rotors import lbr, with_random_rotors
 
@@ -48,7 +49,7 @@ def elastic(robot, seed=0, **more):
 TREE = sprung(elastic(fj.random_robot(6, 23, prismatic=0.4, tree=True, fixed=0.4, friction=True), damping=0.3))
 
 
-@pytest.mark.parametrize("robot", [fj.load("kuka_lwr"), fj.load("panda"), TREE], ids=["lwr", "panda", "tree"])
+@pytest.mark.parametrize("robot", [long(fj.load("kuka_lwr")), fj.load("panda"), TREE], ids=["lwr", "panda", "tree"])
 def test_a_thousand_steps(robot):
     """1000 Runge-Kutta steps from deflected springs under constant torques: 1e-12 rad or m."""
     rng, h = np.random.default_rng(1), 1e-4
@@ -121,7 +122,7 @@ def shapes(robot):
     return (2, robot.n), (3, robot.motor_count)
 
 
-@pytest.mark.parametrize("robot", EXACT.values(), ids=EXACT.keys())
+@pytest.mark.parametrize("robot", some_long(EXACT, "30 joints"))
 def test_accelerations(robot):
     model, made, data = in_mujoco(robot, limits=False)
     assert all(x.level == "noted" for x in model.report) and not made.neq

@@ -7,6 +7,7 @@ import pytest
 import flexjoint as fj
 from support.cases import load_case, robot_of_case
 from support.errors import recorded, relative_error
+from support.marks import some_long
 from support.multiprecision import PRECISION, link_torques, motor_torques, normwise_error
 
 TOLERANCE = 1e-14
@@ -27,17 +28,16 @@ def test_the_reference_agrees_with_the_cases():
         assert relative_error([float(x) for x in motor_torques(robot, stack)], case["tau"][b]) < 1e-12
 
 
-@pytest.mark.parametrize(
-    ("robot", "arrays"),
-    [
-        (LWR.without_drives(), 3),
-        (LWR.rigid(), 3),
-        (LWR, 5),
-        (fj.random_robot(5, 3, prismatic=0.4, friction=True), 3),
-        (fj.random_robot(5, 3, prismatic=0.4, elastic=1.0, friction=True), 5),
-    ],
-    ids=["lwr_links", "lwr_rigid", "lwr_elastic", "random_rigid", "random_elastic"],
-)
+ROBOTS = {
+    "lwr_links": (LWR.without_drives(), 3),
+    "lwr_rigid": (LWR.rigid(), 3),
+    "lwr_elastic": (LWR, 5),
+    "random_rigid": (fj.random_robot(5, 3, prismatic=0.4, friction=True), 3),
+    "random_elastic": (fj.random_robot(5, 3, prismatic=0.4, elastic=1.0, friction=True), 5),
+}
+
+
+@pytest.mark.parametrize(("robot", "arrays"), some_long(ROBOTS, "lwr_rigid", "random_rigid", "random_elastic"))
 def test_inverse_dynamics(robot, arrays):
     rng = np.random.default_rng(11)
     kernel = fj.compile(fj.inverse_dynamics, robot)

@@ -28,6 +28,7 @@ from support.errors import relative_error
 from support.evaluate import evaluate
 from support.explicit_plant import Plant
 from support.lagrange import kinetic, lagrange, rate, stored
+from support.marks import long, some_long
 from support.motors import forward
 from support.parallel import sprung
 from support.rotors import explicit, lbr, with_random_rotors
@@ -45,8 +46,8 @@ COMPLETE = {
 }
 
 
-def each(robots):
-    return pytest.mark.parametrize("robot", robots.values(), ids=robots.keys())
+def each(robots, *long):
+    return pytest.mark.parametrize("robot", some_long(robots, *long))
 
 
 def some(robots, *names):
@@ -62,7 +63,7 @@ def numbers(expressions, given, values):
 # Rigid joints -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "tree"), [(1, False), (7, False), (12, True), (30, True)])
+@pytest.mark.parametrize(("n", "tree"), [(1, False), (7, False), (12, True), long(30, True)])
 def test_joint_stiffness_of_mujoco(n, tree):
     """Inverse and forward dynamics with stiffness and springref of the joints."""
     robot = sprung(fj.random_robot(n, 40 + n, prismatic=0.3, tree=tree, friction=True), n, cubic=False)
@@ -83,7 +84,7 @@ def test_joint_stiffness_of_mujoco(n, tree):
     assert relative_error(found, a) < 1e-10
 
 
-@each(RIGID)
+@each(RIGID, "chain")
 def test_torques_and_their_derivatives_are_lagranges(robot):
     n, rng = robot.n, np.random.default_rng(0)
     top = 4 if n == 1 else 3
@@ -177,7 +178,7 @@ def test_damped_springs(robot):
     assert relative_error(np.where(robot.compliant, theta_a, a), found.theta_a) < 1e-10
 
 
-@some(variable.ROBOTS, "three laws", "a lever and a rigid joint")
+@each({x: sprung(variable.ROBOTS[x]) for x in ("three laws", "a lever and a rigid joint")}, "three laws")
 def test_variable_stiffness(robot):
     variable.test_accelerations_are_those_of_lagrange(robot)
     variable.test_motions_obey_the_equations(robot)
@@ -280,7 +281,7 @@ def test_modes(robot):
     assert np.allclose(fj.analysis.joint_eigenfrequencies(robot, q), found[found > 0], rtol=1e-10)
 
 
-@each({"mixed": COMPLETE["mixed"], "general": COMPLETE["general"]})
+@each({"mixed": COMPLETE["mixed"], "general": COMPLETE["general"]}, "general")
 def test_linearize(robot):
     """∂(q'', θ'')/∂(q, θ, q', θ', τ) = A⁻¹ ∂b/∂(...) at rest, from the terms A x'' = b of the explicit plant."""
     n, plant, q = robot.n, Plant(robot), np.linspace(-0.4, 0.7, robot.n)

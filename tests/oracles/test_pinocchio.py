@@ -16,6 +16,7 @@ from support.errors import relative_error
 from support.evaluate import evaluate
 from support.frames import turned
 from support.kinematics import link_poses, symbolic_poses
+from support.marks import some_long
 from support.paper_robots import PAPER_ROBOTS
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_model, pinocchio_order
 
@@ -44,12 +45,12 @@ OTHERS = [
 BUILT_IN = [bare_if_rotors(fj.load(name)) for name in PAPER_ROBOTS]
 ROBOTS = CHAINS + OTHERS + BUILT_IN
 SMALL = [robot for robot in ROBOTS if robot.n <= 12]
+LONG = [robot.name for robot in CHAINS if robot.n in (2, 5, 7, 12, 30)]
+LONG += ["turning_7", "tree_3", "tree_5", "tree_12", "dlr_lwr3"]
 
 
 def each(robots=ROBOTS):
-    long = [robot for robot in CHAINS if robot.n in (2, 5, 12)] + [x for x in OTHERS if x.name in ("tree_3", "tree_12")]
-    marked = [pytest.param(robot, marks=[pytest.mark.long] * (robot in long)) for robot in robots]
-    return pytest.mark.parametrize("robot", marked, ids=[robot.name for robot in robots])
+    return pytest.mark.parametrize("robot", some_long(robots, *LONG))
 
 
 def random_state(robot, count=3, seed=0):

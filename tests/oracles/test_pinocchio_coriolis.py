@@ -7,6 +7,7 @@ import pytest
 import flexjoint as fj
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.marks import some_long
 from support.pinocchio_model import pinocchio_coriolis, pinocchio_model
 
 ROBOTS = [
@@ -21,7 +22,7 @@ LINKS = [robot for robot in ROBOTS if robot.n < 10 and all(link.joint.moves for 
 
 
 def each(robots=ROBOTS):
-    return pytest.mark.parametrize("robot", robots, ids=[robot.name for robot in robots])
+    return pytest.mark.parametrize("robot", some_long(robots, "chain_30"))
 
 
 def random_state(robot, count):

@@ -9,6 +9,7 @@ from scipy.interpolate import make_interp_spline
 
 import flexjoint as fj
 from support.explicit_plant import Plant
+from support.marks import some_long
 from support.rotors import lbr, with_random_rotors
 
 
@@ -31,7 +32,7 @@ ROBOTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", some_long([*ROBOTS], "orthogonal", "the last"))
 def test_torques_bring_about_the_motion(name):
     robot, T = ROBOTS[name], 0.5
     n, order = robot.n, fj.dynamics.derivative_orders(robot).motion
@@ -66,6 +67,7 @@ def test_orders(robot, orders):
     assert found.motion == max(orders) + 2
 
 
+@pytest.mark.long
 def test_without_damping_in_the_limit():
     """The distance to the undamped torque falls as D, and rounding does not grow at K/D = 5e8/s."""
     robot = lbr(4, stiffness=500.0)

@@ -17,6 +17,7 @@ import flexjoint as fj
 from flexjoint.dynamics.dynamic_extension import extended_motion
 from support.evaluate import evaluate
 from support.explicit_plant import Plant
+from support.marks import some_long
 from support.rotors import lbr, with_random_rotors
 
 SCALES = 0.1 * 60.0 ** np.arange(12)  # of the derivatives: the robots oscillate at 12 to 130 rad/s
@@ -90,7 +91,10 @@ def state_of(robot, stack):
     return np.concatenate([np.ravel(x) for x in (*stack[:2], moved.theta, moved.theta_v, held)])
 
 
-@pytest.mark.parametrize("name", [*ROBOTS, "wrench"])
+REPEATED = ("general 3R", "general 4R", "motors anywhere", "orthogonal 4R")
+
+
+@pytest.mark.parametrize("name", some_long([*ROBOTS, "wrench"], *REPEATED))
 def test_derivatives_of_the_motion(name):
     robot, order, size = ROBOTS.get(name, ROBOTS["general 2R"])
     wrenches = {"link2": np.array([3.0, -5.0, 2.0, 0.4, -0.3, 0.6])} if name == "wrench" else None
@@ -138,6 +142,7 @@ def period_by_scipy(robot, plant, controller, memory, x, reference):
     return memory, found.y[:, -1]
 
 
+@pytest.mark.long
 def test_tracking_in_simulate():
     """`simulate` against SciPy, off the reference at first; the error decays with the poles."""
     robot, r, _ = ROBOTS["general 2R"]

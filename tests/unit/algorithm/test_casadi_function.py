@@ -11,6 +11,7 @@ from flexjoint.algorithm.algorithm import ALGORITHMS
 from flexjoint.algorithm.casadi_function import casadi_function, casadi_search, identifiers
 from flexjoint.compiler.ir.reference import evaluate as interpreted
 from support.errors import relative_error
+from support.marks import some_long
 from support.public import ALGORITHMS as PUBLIC
 from support.rotors import with_random_rotors
 
@@ -196,7 +197,7 @@ def searched(name):
     return robot, keywords, arrays, *found
 
 
-@pytest.mark.parametrize("name", SEARCHED)
+@pytest.mark.parametrize("name", some_long([*SEARCHED], "nested"))
 def test_searched_deflections(name):
     robot, keywords, arrays, value, slope = searched(name)
     for searches in ("unrolled", "rootfinder") if name != "nested" else ("rootfinder",):

@@ -65,6 +65,7 @@ def test_frequencies_without_a_response():
         model.response([1.0, np.nan])
 
 
+@pytest.mark.long
 def test_modes_of_the_lwr():
     robot = fj.load("kuka_lwr").with_gravity([0.0, 0.0, 0.0])
     q = np.linspace(-0.5, 0.7, 7)

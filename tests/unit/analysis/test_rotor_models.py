@@ -126,6 +126,7 @@ def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
     assert relative_error(found.torques["complete"][1], tied(robot.rigid(), q, v, a, 1.0)) < 1e-12
 
 
+@pytest.mark.long
 def test_damped_springs_are_compared():
     """As springs; with little damping nearly as without."""
     motion = fj.trajectory.RestToRest(np.zeros(3), np.array([0.5, -0.4, 0.6]), 1.0, smoothness=12)

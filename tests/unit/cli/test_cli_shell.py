@@ -23,6 +23,7 @@ from flexjoint.cli import app
 from flexjoint.cli.command_result import CommandResult, plain
 from flexjoint.cli.tables import Table, lines, screen_width
 from flexjoint.cli.terminal_text import cells, harmless
+from support.marks import long, some_long
 from support.warned import with_limits
 
 LONG = "a_joint_whose_name_is_longer_than_any_column_of_a_table_would_like_it_to_be"
@@ -162,10 +163,10 @@ def own_cache(request, monkeypatch, tmp_path):
 # Tables -----------------------------------------------------------------------------------------------------------
 
 
-SLOW = ("studio", "linearize", "fastest", "simulate many")
+SLOW = ("studio", "linearize", "fastest", "simulate many", "resonances", "study sobol")
 
 
-@pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.long] * (x in SLOW)) for x in NAMES])
+@pytest.mark.parametrize("name", some_long(NAMES, *SLOW))
 def test_no_name_and_no_number_is_lost_in_any_width(run, files, name):
     arguments, needed = commands(files)[name]
     wide = run(*arguments)
@@ -245,7 +246,7 @@ def strict(text):
     return json.loads(text, parse_constant=lambda x: pytest.fail(f"{x} is no JSON"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some_long(NAMES, "fastest", "linearize", "studio"))
 def test_every_command_speaks_json(run, files, name):
     arguments, _ = commands(files)[name]
     before, after = run("--json", *arguments), run(*arguments, "--json")
@@ -408,7 +409,12 @@ def test_folders_go_to_standard_output(run, tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["info", "kuka_lwr", "--parameters"], ["torques", "hua_3r", MOTION, "-o", "-"], ["--help"], ["robots", "--json"]],
+    [
+        ["info", "kuka_lwr", "--parameters"],
+        long(["torques", "hua_3r", MOTION, "-o", "-"]),
+        ["--help"],
+        long(["robots", "--json"]),
+    ],
 )
 def test_a_pipe_that_nobody_reads_is_no_trouble(arguments):
     reader, writer = os.pipe()
@@ -471,6 +477,7 @@ def test_files_with_wild_names(run, tmp_path):
         assert result.exit_code == 0 and (tmp_path / name).exists() and "\x1b" not in result.output
 
 
+@pytest.mark.long
 def test_plots_show_dollar_signs(run, tmp_path):
     """Two of them would be mathematics, which matplotlib refuses to draw if it is wrong."""
     drive = fj.ElasticDrive(1000.0, fj.Motor(1.0, gear_ratio=50.0))

@@ -328,6 +328,7 @@ def test_surroundings_refused(run, options, message):
     assert re.search(message, " ".join(result.stderr.split())), result.stderr
 
 
+@pytest.mark.long
 def test_a_study_on_a_moving_base():
     robot = fj.load("hua_3r")
     law, motion = fj.control.FeedforwardPD(robot, [400.0, 40.0]), fj.trajectory.load_trajectory(MOTION, robot)

@@ -96,6 +96,7 @@ def test_full_state_feedback_of_motor_and_wheel():
     assert np.allclose([run.q[-1, 0], run.theta[-1, 0], run.v[-1, 0], run.theta_v[-1, 0]], wanted, atol=1e-8, rtol=0)
 
 
+@pytest.mark.long
 def test_structure_preserving_control_puts_dampers_at_the_links():
     """The links move as those of a robot with that friction under MotorPD."""
     goal, damping = GOAL[:3], np.array([3.0, 2.0, 1.0])
@@ -157,7 +158,7 @@ long = partial(pytest.param, marks=pytest.mark.long)
         long(fj.control.StructurePreserving(LWR, [2000.0, 100.0, [5.0, 5.0, 5.0, 5.0, 2.0, 1.0, 0.5]]), 1e-4, 0.06),
         long(fj.control.FeedforwardPD(LWR, [2000.0, 100.0]), 5e-4, 0.03),
         long(fj.control.PassivityControl(LWR.rigid(), 20.0, 40.0), 1e-3, 0.01),
-        (fj.control.ComputedTorque(LWR.rigid(), fj.control.gains_from_poles([-20.0] * 2)), 1e-3, 0.005),
+        long(fj.control.ComputedTorque(LWR.rigid(), fj.control.gains_from_poles([-20.0] * 2)), 1e-3, 0.005),
     ],
     ids=lambda x: type(x).__name__ if isinstance(x, fj.control.Controller) else "",
 )
@@ -177,6 +178,7 @@ def test_bounds_where_masses_and_stiffnesses_are_off_by_a_fifth(law, period, bou
     assert np.max(np.abs(run.q[0, -1] - GOAL)) < 1e-3 < np.max(np.abs(run.q[1:, -1] - GOAL))
 
 
+@pytest.mark.long
 def test_feedback_linearization_does_not_survive_such_errors():
     law = fj.control.FeedbackLinearization(LWR, fj.control.gains_from_poles([-20.0] * 4), 1e-4)
     factors = np.array([1.0, 0.8])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
+from support.marks import some_long
 
 SPRING, MOTOR = fj.springs.CubicSpring(400.0, 2000.0), fj.Motor(1e6)  # motors too heavy to move
 pytestmark = pytest.mark.filterwarnings("ignore:.*the motor inertia")
@@ -49,7 +50,7 @@ def test_joints_have_their_damping_ratio(drive, zeta):
     assert given == pytest.approx(2 * zeta * np.sqrt(1000.0 * 0.7) / (1 + drive.c), rel=1e-4)
 
 
-@pytest.mark.parametrize("integrator", ["runge_kutta", "euler", "midpoint"])
+@pytest.mark.parametrize("integrator", some_long(["runge_kutta", "euler", "midpoint"], "euler", "runge_kutta"))
 def test_a_damper_gives_no_more_than_it_can(integrator):
     """A command beyond its greatest damping: as a robot that is always damped so."""
     able = arm(replace(PAIR, greatest_damping=4.0, motor_1=fj.Motor(0.5), motor_2=fj.Motor(0.8)))

@@ -7,6 +7,7 @@ from scipy.linalg import companion, expm
 
 import flexjoint as fj
 from flexjoint.control.sampling import linear_loop
+from support.marks import long, some_long
 from support.motors import forward
 
 LWR = fj.load("kuka_lwr")
@@ -81,7 +82,7 @@ def test_the_lwr_follows_with_its_poles():
     assert np.max(np.abs(errors[1] - expected[1])) < 1e-6
 
 
-@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("name", some_long([*MIXED], "springs and a rigid joint"))
 def test_every_mix_follows_with_its_poles(name):
     robot = MIXED[name]
     length = fj.dynamics.chain_length(robot)
@@ -149,7 +150,7 @@ def growth(controller, q):
     return np.max(np.abs(modes_of_a_period(controller, q)))
 
 
-@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("name", some_long([*MIXED], "springs and a rigid joint"))
 def test_the_sampled_controller_is_stable_up_to_its_limit(name):
     """... and not beyond: the loop itself, not its linear model, on both sides of the limit."""
     robot = MIXED[name]
@@ -160,7 +161,7 @@ def test_the_sampled_controller_is_stable_up_to_its_limit(name):
     assert growth(fj.control.FeedbackLinearization(robot, gains, 1.01 * limit), q) > 1 + 1e-5
 
 
-@pytest.mark.parametrize("name", ["springs and a rigid joint", "damped and rigid", "all kinds"])
+@pytest.mark.parametrize("name", [long("springs and a rigid joint"), "damped and rigid", "all kinds"])
 def test_the_linear_loop_has_the_modes_of_the_loop(name):
     robot = MIXED[name]
     length = fj.dynamics.chain_length(robot)

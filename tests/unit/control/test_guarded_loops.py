@@ -87,6 +87,7 @@ def test_a_blind_detector_is_an_alarm():
     assert zero.tolist() == [False] * 20 + [True] * 10
 
 
+@pytest.mark.long
 def test_a_guard_with_torque_sensors():
     """Perfect torque sensors tell the detector what positions and an exact model do; biased ones raise an alarm."""
     sensed = fj.observers.Detector(fj.observers.JointTorqueResidual(ARM, 60.0, 60.0), dict(DETECTOR.thresholds))

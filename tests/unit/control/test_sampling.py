@@ -9,6 +9,7 @@ from scipy.signal import cont2discrete
 import flexjoint as fj
 from flexjoint.control.sampling import mean_response
 from support.errors import relative_error
+from support.marks import some_long
 
 LWR = fj.load("kuka_lwr")
 Q = np.full(7, 0.3)
@@ -101,8 +102,14 @@ def linear_growth(M, K, B, gains, h):
     return np.max(np.abs(np.linalg.eigvals(Ad + Bd @ F)))
 
 
-@pytest.mark.parametrize("poles", [[-10] * 4, [-5, -6, -7 + 3j, -7 - 3j]], ids=["real", "complex"])
-@pytest.mark.parametrize("robot", [SPRING, LWR.with_gravity([0.0, 0.0, 0.0])], ids=["one joint", "LWR"])
+LIMITS = {
+    f"{name}-{kind}": (robot, poles)
+    for name, robot in {"one joint": SPRING, "LWR": LWR.with_gravity([0.0, 0.0, 0.0])}.items()
+    for kind, poles in {"real": [-10] * 4, "complex": [-5, -6, -7 + 3j, -7 - 3j]}.items()
+}
+
+
+@pytest.mark.parametrize(("robot", "poles"), some_long(LIMITS, "LWR-complex"))
 def test_sampling_limit_of_the_linear_model(robot, poles):
     gains = fj.control.gains_from_poles(poles)
     q = Q[: robot.n]

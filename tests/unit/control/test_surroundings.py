@@ -78,6 +78,7 @@ def test_feedback_linearization():
     np.testing.assert_allclose(tau, expected.tau, rtol=1e-10)
 
 
+@pytest.mark.long
 def test_mixed_inverse_dynamics():
     known = fj.control.MixedInverseDynamics(
         ROBOT, [400.0, 40.0, 40.0, 8.0], wrenches={"link2": None, "link1": CONSTANT}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
+from support.marks import some_long
 
 VSA = fj.load("vsa_3r")
 P, S = 10.0, 8.0
@@ -40,7 +41,7 @@ def decay(rate, order, t):
     return np.exp(-x) * total
 
 
-@pytest.mark.parametrize("robot", [VSA, MIXED], ids=["vsa_3r", "a lever beside a spring"])
+@pytest.mark.parametrize("robot", some_long({"vsa_3r": VSA, "a lever beside a spring": MIXED}, "vsa_3r"))
 def test_errors_decay_with_the_poles(robot):
     n, pairs = robot.n, np.flatnonzero(robot.variable_stiffness)
     start = fj.simulation.at_rest(robot, (GOAL + OFFSET)[:n], SIGMA + MORE[pairs])

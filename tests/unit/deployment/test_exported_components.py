@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import flexjoint as fj
 from flexjoint.cli import app
 from support.components import STRICT, compiled_outputs, exported, loop, python_outputs, random_steps
+from support.marks import long
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 SANITIZERS = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -32,7 +33,7 @@ int main()
 """
 
 
-@pytest.mark.parametrize("name", ["kuka_lwr", "variable stiffness", "extended state of hua_3r"])
+@pytest.mark.parametrize("name", [long("kuka_lwr"), long("variable stiffness"), "extended state of hua_3r"])
 def test_every_step_has_the_bits_of_python(name, tmp_path):
     """Samples that cannot be used among them; 10⁵ steps, all compilers and levels are in tests/exported_loops.py."""
     component = loop(name)

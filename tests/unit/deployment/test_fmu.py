@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
+from support.marks import long
 
 fmpy = pytest.importorskip("fmpy")
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
@@ -266,9 +267,9 @@ def test_equal_components_are_equal_files(plant, plant_file, tmp_path):
     ("words", "inputs", "outputs"),
     [
         ([], {"tau[1]"}, {"q[1]", "theta[1]", "tau_e[3]"}),
-        (["--wrench", "tool", "--free", "link3.mass"], {"wrench_tool[6]"}, {"q[1]"}),
+        long(["--wrench", "tool", "--free", "link3.mass"], {"wrench_tool[6]"}, {"q[1]"}),
         (["inverse_dynamics"], {"q[1]", "a[3]"}, {"tau[3]"}),
-        (["--controller", "motor_pd", "--gains", "500,50"], {"theta[1]", "reference[1,3]"}, {"tau[1]", "flags"}),
+        long(["--controller", "motor_pd", "--gains", "500,50"], {"theta[1]", "reference[1,3]"}, {"tau[1]", "flags"}),
         (["--detector", "link,cutoff=30,threshold=5"], {"tau_e[1]", "torque[1]"}, {"link_link_alarm[1]"}),
     ],
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
+from support.marks import some_long
 
 MOTORS = fj.Motor(0.02), fj.Motor(0.01)
 Sinh, FourBar = fj.springs.SinhSpring, fj.springs.FourBarSpring
@@ -81,7 +82,7 @@ def test_torque_stiffness_and_energy_by_published_formulas(drive, formula):
         assert np.allclose(found[5], [float(z) for z in slopes], rtol=1e-11, atol=1e-12)
 
 
-@each
+@pytest.mark.parametrize(("drive", "formula"), some_long(DESIGNS, "VSA-II"))
 def test_inverse_dynamics_finds_its_deflections(drive, formula):
     """At accelerations and stiffnesses within reach: torque and stiffness of the formulas are those asked for."""
     robot, rng = arm(drive), np.random.default_rng(1)

@@ -23,6 +23,7 @@ def found(runs):
     return [fj.identification.identify(rough_bench(), log, delay=0.0) for log in runs[1]]
 
 
+@pytest.mark.long
 def test_errors_are_as_large_as_stated(found):
     """All 20 · 13 errors weighed by the stated covariances are a χ² of 260 degrees of freedom.
 

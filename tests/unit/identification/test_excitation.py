@@ -57,6 +57,7 @@ def pinocchio_condition(robot, motion, weights, samples=150):
     return values[0] / values[-1], deviation, rank
 
 
+@pytest.mark.long
 def test_it_tells_more_than_random_motions(panda):
     """By Pinocchio's regressor, whose columns are others.  The search raises the determinant, that is, lowers the mean
     deviation; the condition number follows, but not in proportion, and depends on the choice of the columns."""

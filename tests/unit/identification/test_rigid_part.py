@@ -7,12 +7,13 @@ from scipy.linalg import lstsq
 
 import flexjoint as fj
 from support.identification import multisine
+from support.marks import some_long
 from support.pinocchio_model import pinocchio_model
 
 NOISE = 0.02  # Nm
 
 
-@pytest.fixture(scope="module", params=["hua_3r", "kuka_lwr"])
+@pytest.fixture(scope="module", params=some_long(["hua_3r", "kuka_lwr"], "kuka_lwr"))
 def robot(request):
     robot = fj.load(request.param)
     return robot.with_drives([fj.RigidDrive(fj.Motor(0.3 + 0.1 * i, viscous_friction=1.0 + i)) for i in range(robot.n)])

@@ -15,6 +15,7 @@ from flexjoint.kinematics.target import task_of
 from flexjoint.robot import Mimic
 from flexjoint.robot.joints import Helical
 from support.arms import arms, beyond_reach, lwr, poses, random_postures, tips
+from support.marks import long, some_long
 from support.pinocchio_model import pinocchio_model, pinocchio_order
 
 ARMS = arms()
@@ -42,7 +43,7 @@ def within_limits(robot, q):
     return all(np.all((x.lower <= q[:, k]) & (q[:, k] <= x.upper)) for k, x in enumerate(robot.joint_limits))
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", some_long([*ARMS], "iiwa14", "lwr", "two_arms"))
 def test_random_poses_are_reached_by_pinocchio(name):
     robot = ARMS[name]
     q = random_postures(robot, 200, 1)
@@ -105,7 +106,8 @@ def test_a_tree_with_every_kind_of_joint(tree):
 
 
 @pytest.mark.parametrize(
-    ("position", "orientation"), [("xyz", "free"), ("xyz", "z"), ("xyz", "x"), ("", "y"), ("z", "free"), ("xy", "full")]
+    ("position", "orientation"),
+    [("xyz", "free"), ("xyz", "z"), long("xyz", "x"), ("", "y"), ("z", "free"), long("xy", "full")],
 )
 def test_chosen_axes(position, orientation):
     robot = ARMS["iiwa14"]

@@ -10,6 +10,7 @@ from scipy.linalg import expm, solve_discrete_are
 import flexjoint as fj
 from flexjoint.observers.motor_filter import MotorNoise, motor_filter
 from support import pendulum as closed_form
+from support.marks import some_long
 
 H = 1e-3
 GOOD, FIRST, GAP, INVALID, STALE, SETTLING = (
@@ -155,7 +156,7 @@ def test_an_external_torque_appears_and_is_right(robot, pushed, observed):
     assert half < 25
 
 
-@pytest.mark.parametrize("name", ["damped", "coupled", "antagonistic"])
+@pytest.mark.parametrize("name", some_long(["damped", "coupled", "antagonistic"], "damped"))
 def test_every_kind_of_joint(name):
     """Motors that are held by springs of their own: the deflections are known to 5 % of the largest."""
     robot, stiffness = kinds(name)

@@ -16,6 +16,7 @@ from flexjoint.analysis.rotor_models import RotorComparison
 from flexjoint.analysis.torque_table import MotorTable
 from flexjoint.errors import MOST_QUOTED
 from flexjoint.plots.joint_rows import LINE, wrapped
+from support.marks import long
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -142,7 +143,7 @@ def test_linear_systems_of_hostile_names():
 @pytest.mark.parametrize(
     ("kind", "count"),
     [
-        ("motors", 13),
+        long("motors", 13),
         ("simulation", 2),
         ("study", 12),
         ("rotors", 2),

@@ -286,6 +286,7 @@ def test_a_number_may_be_a_float_or_an_array():
     assert np.array_equal(kernel(q, np.array([1.0, 2.5]))[1], expected)
 
 
+@pytest.mark.long
 def test_the_second_process_neither_traces_nor_imports_casadi(tmp_path, monkeypatch):
     monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path / "kernels"))
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
+from support.marks import some_long
 
 ROBOT = fj.random_robot(3, 2, prismatic=0.3).with_drives([fj.RigidDrive(fj.Motor(0.5))] * 3)
 LAW = fj.control.ComputedTorque(ROBOT, fj.control.gains_from_poles([-8.0, -8.0]))
@@ -47,6 +48,7 @@ def test_each_of_two_motors_a_joint():
     assert np.array_equal(run.tau, np.where(on[:, None], tau * efficiency + bias, tau))
 
 
+@pytest.mark.long
 def test_around_a_law_of_motion_and_stiffness():
     law = fj.control.VariableStiffnessTracking.from_poles(TWO, [-20.0] * 4, [-20.0] * 2, 1e-3)
     motion = fj.trajectory.RestToRest(np.zeros(3), np.full(3, 0.2), 0.2)
@@ -61,7 +63,7 @@ def test_around_a_law_of_motion_and_stiffness():
     assert np.allclose(weak.tau[10], sound.tau[10] / 2, rtol=1e-13)
 
 
-@pytest.mark.parametrize("law", ["adaptive", "guarded"])
+@pytest.mark.parametrize("law", some_long(["adaptive", "guarded"], "adaptive"))
 def test_around_a_law_whose_memory_has_other_sizes(law):
     residual = fj.observers.MomentumResidual(ROBOT, 50.0)
     watch = fj.observers.Detector(residual, {"residual": 1e3})

@@ -10,6 +10,7 @@ import flexjoint as fj
 from flexjoint.logs import Log
 from flexjoint.robot import Mimic
 from support.lagrange import smooth_friction
+from support.marks import some_long
 
 BODY = {"mass": 0.8, "com": (0.05, 0.02, 0.1), "inertia": 0.01 * np.eye(3)}
 MOTOR = fj.Motor(0.2, 0.3, 0.2, coulomb_velocity=0.3)
@@ -64,7 +65,7 @@ def test_energy_grows_by_the_work_of_the_motors_less_that_of_all_friction():
     assert spent > 0.05 and abs(E[-1] - E[0] - work + spent) < 1e-8 * E.max()
 
 
-@pytest.mark.parametrize("robot", [ELASTIC, RIGID], ids=["elastic", "rigid"])
+@pytest.mark.parametrize("robot", some_long({"elastic": ELASTIC, "rigid": RIGID}, "rigid"))
 def test_replayed_torques_give_the_motion(robot):
     law = fj.control.FeedforwardPD(robot, [1e-3, 1e-3])
     moved = fj.inverse_dynamics_along(robot, MOTION, [0.0])

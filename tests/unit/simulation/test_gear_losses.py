@@ -10,6 +10,7 @@ import flexjoint as fj
 from flexjoint.drives import BoucWen, Dahl, Hysteresis
 from flexjoint.robot import robot_parameters
 from support.evaluate import evaluate
+from support.marks import some_long
 
 SMOOTH = fj.random_robot(2, 5, prismatic=0.0).with_drives([fj.ElasticDrive(300.0, fj.Motor(0.5, 0.4))] * 2)
 GEARS = ({"hysteresis": Dahl(2.0, 400.0)}, {"hysteresis": BoucWen(1.0, 300.0, 2.0, 1.3), "backlash": 2e-3})
@@ -174,7 +175,7 @@ def test_what_is_recorded():
     assert found.hysteresis_torque.dims == ("time", "joint") and found.dissipated.units == "J"
 
 
-@pytest.mark.parametrize("integrator", ["runge_kutta", "midpoint"])
+@pytest.mark.parametrize("integrator", some_long(["runge_kutta", "midpoint"], "midpoint"))
 def test_runs_continue(integrator):
     whole, first = (simulated(integrator=integrator, duration=x) for x in (0.1, 0.06))
     second, again = (simulated(integrator=integrator, duration=0.04, start=x) for x in (first, first.last))
@@ -276,6 +277,7 @@ def test_monte_carlo():
     assert not study.failed.any() and len(set(study.largest[:, 0].tolist())) == 4
 
 
+@pytest.mark.long
 def test_feedback_linearization_of_the_model_drives_the_robot():
     law = fj.control.FeedbackLinearization.from_numbers(SMOOTH, [-20.0], 1e-3)
     runs = [fj.simulate(robot, law, fj.trajectory.RestToRest([0, 0], GOAL, duration=0.3)) for robot in (SMOOTH, LOSSY)]

@@ -9,6 +9,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.simulation.loop_kernel import Blocking
+from support.marks import some_long
 from support.noise import by_integers
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
@@ -127,7 +128,7 @@ def test_effort_limits_of_the_robot():
     assert np.array_equal(result.tau[:, 1], result.more["command"][:, 1])
 
 
-@pytest.mark.parametrize("kind", ["filtered", "kalman"])
+@pytest.mark.parametrize("kind", some_long(["filtered", "kalman"], "kalman"))
 def test_an_estimator_feeds_the_law(kind):
     own = {
         "filtered": fj.observers.FilteredDerivative(1e-3, 300.0),

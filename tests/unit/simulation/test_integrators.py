@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexjoint as fj
+from support.marks import some_long
 
 MOTOR = fj.Motor(0.5, 0.3)
 MIXED = fj.random_robot(3, 21, prismatic=0.3, friction=True).with_drives(
@@ -36,7 +37,7 @@ def exact(robot, start, tau, duration):
     return found.y[:, -1].reshape(4, n)[[0, 2]]
 
 
-@pytest.mark.parametrize("integrator", ORDERS)
+@pytest.mark.parametrize("integrator", some_long([*ORDERS], "euler"))
 def test_order_of_convergence(integrator):
     """Halving the step divides the error by 2ᵖ, with springs, damping, friction and rigid joints in one robot."""
     start, tau = thrown(MIXED), np.array([0.5, -0.3, 0.2])
@@ -51,6 +52,7 @@ def test_order_of_convergence(integrator):
     assert abs(orders[-1] - ORDERS[integrator]) <= abs(orders[0] - ORDERS[integrator])
 
 
+@pytest.mark.long
 def test_elastic_7R_against_adaptive_steps():
     """The LWR thrown with its springs bent, for 1 s in steps of 2.5 µs, against DOP853 at 1e-12: 1e-9 rad.
 
@@ -83,6 +85,7 @@ def energy(robot, run):
     return fj.kinetic_energy(robot, run.q, run.v) + fj.gravity_energy(robot, run.q) + springs
 
 
+@pytest.mark.long
 def test_energy_over_ten_seconds():
     """The undamped LWR at ωh = 0.5: the midpoint rule keeps the energy, Runge-Kutta loses that of the fastest joint."""
     start = fj.JointState(*(0.3 * x for x in thrown(LWR)))

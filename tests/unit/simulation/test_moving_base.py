@@ -11,6 +11,7 @@ import pytest
 import flexjoint as fj
 from flexjoint.trajectory.base import Trajectory
 from support.errors import relative_error
+from support.marks import some_long
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, friction=True, name="arm")
 PENDULUM = fj.random_robot(1, 3, prismatic=0.0, elastic=1.0, friction=True, name="pendulum")
@@ -51,7 +52,7 @@ def same(a, b, rows=...):
     return all(np.array_equal(getattr(a, x)[rows], getattr(b, x)) for x in ARRAYS)
 
 
-@pytest.mark.parametrize("integrator", ["runge_kutta", "euler", "midpoint"])
+@pytest.mark.parametrize("integrator", some_long(["runge_kutta", "euler", "midpoint"], "euler", "midpoint"))
 def test_a_tilted_lift_is_another_gravity(integrator):
     """No Pinocchio: Rᵀ(g − a) in place of g, written out."""
     a, (roll, pitch, yaw) = np.array([1.0, -2.0, 3.0]), np.array([0.3, -0.4, 0.5])
@@ -68,6 +69,7 @@ def test_a_tilted_lift_is_another_gravity(integrator):
     assert relative_error(moved.theta_v, other.theta_v) < 1e-12
 
 
+@pytest.mark.long
 def test_variable_stiffness_in_a_lift():
     robot = fj.load("vsa_3r")
     up = np.array([0.0, 0.0, 4.0])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
+from support.marks import some_long
 from support.parallel import sprung
 
 MOTOR = fj.Motor(0.4, viscous_friction=0.3)
@@ -12,7 +13,7 @@ MIXED = sprung(ARM.with_drives([fj.RigidDrive(MOTOR), fj.ElasticDrive(400.0, MOT
 GOAL = np.array([0.3, -0.2, 0.5])
 
 
-@pytest.mark.parametrize("integrator", ["runge_kutta", "midpoint"])
+@pytest.mark.parametrize("integrator", some_long(["runge_kutta", "midpoint"], "runge_kutta"))
 def test_motor_pd_holds_a_pose(integrator):
     """From rest at the goal nothing moves; a law without the springs loses it."""
     start = fj.simulation.at_rest(MIXED, GOAL)
@@ -61,6 +62,7 @@ def test_energy_is_kept_to_the_order_of_the_integrator():
     assert np.log2(drift[0] / drift[1]) > 3.7
 
 
+@pytest.mark.long
 def test_no_residual_without_a_fault():
     start = fj.simulation.at_rest(MIXED, GOAL)
     found = []

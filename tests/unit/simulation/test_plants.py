@@ -9,6 +9,7 @@ from flexjoint.compiler.ir.scan import tracing
 from flexjoint.simulation.implicit_step import stiff_solver
 from flexjoint.simulation.plant import Plant
 from flexjoint.spatial import ca, sx
+from support.marks import some_long
 from support.mimics import with_followers
 from support.rotors import with_random_rotors
 
@@ -49,8 +50,8 @@ def exact(robot, start, tau, duration):
     return np.concatenate([q, theta])
 
 
-@pytest.mark.parametrize("robot", PLANTS.values(), ids=PLANTS.keys())
-@pytest.mark.parametrize("integrator", ORDERS)
+@pytest.mark.parametrize("robot", some_long(PLANTS, "rotors anywhere in a tree"))
+@pytest.mark.parametrize("integrator", some_long([*ORDERS], "midpoint"))
 def test_order_of_convergence(robot, integrator):
     start, tau = thrown(robot), np.linspace(-0.5, 0.5, robot.motor_count)
     wanted, errors = exact(robot, start, tau, 0.1), []

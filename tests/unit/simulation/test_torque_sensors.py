@@ -149,6 +149,7 @@ def test_a_law_reads_its_own_sensors_only(measured):
     assert np.array_equal(runs[0].tau, runs[1].tau) and not np.array_equal(runs[1].tau, runs[2].tau)
 
 
+@pytest.mark.long
 def test_continuous_time():
     """hold=False: the error of the closed form, with torque sensors."""
     start = fj.simulation.at_rest(ARM, [0.31, -0.62])
@@ -353,6 +354,7 @@ def test_files_know_torques_and_rates(tmp_path):
     assert np.array_equal(data["measured.tau_e_v"], found.more["measured.tau_e_v"])
 
 
+@pytest.mark.long
 def test_studies_know_the_sensor_set():
     options = {"samples": 3, "vary": {"*.drive.motor.inertia": "1%"}, "substeps": 4, "threads": 1, "check": False}
     sensors = fj.simulation.Sensors(torque_noise=1e-3)

@@ -206,6 +206,7 @@ def test_errors_of_workers_can_be_sent_back():
 # Clusters -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_cluster_of_two_processes(whole, tmp_path):
     """Same bits as threads, one of the workers killed in the middle; the long version is tests/clusters.py."""
     pytest.importorskip("distributed")

@@ -192,6 +192,7 @@ def test_a_wrong_choice_changes_nothing(trial):
     assert np.array_equal(trial.run().q, before)
 
 
+@pytest.mark.long
 def test_settings_that_make_no_sense_are_left_out():
     rigid = fj.studio.Experiment(fj.load("hua_3r").rigid(), "motor_pd", numbers=[100.0, 20.0], substeps=1)
     assert not [x for x in rigid.settings if "drive" in x] and "payload" in rigid.settings

@@ -177,6 +177,7 @@ def test_many_changes_are_one_run_and_an_error_does_not_end_the_worker():
     assert not worker.settle(0.1) or len(runs) == 2
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_the_studio():
     options = ["--controller", "motor_pd", "--gains", "100,20", "--period", "0.02"]
     command = [sys.executable, "-m", "flexjoint", "studio", "hua_3r", "--no-browser", "--port", "0", *options]

@@ -11,6 +11,7 @@ from flexjoint.drives import AntagonisticDrive, MotorLimits
 from flexjoint.springs import CubicSpring
 from flexjoint.trajectory import RestToRest, Sinusoid, check_feasibility, fit_duration
 from support.limited_pendulum import ARM, INERTIA, MASS, ROTOR, pendulum, random_case, scanned, worst
+from support.marks import some_long
 from support.warned import with_limits
 
 J = INERTIA + MASS * ARM**2
@@ -87,7 +88,7 @@ def test_a_tree_with_sliding_rigid_and_elastic_joints():
     assert shares(fitted.trajectory.scaled(1 - 2e-6)) > 1
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", some_long(range(16), *map(str, range(10, 16))))
 def test_random_motions_against_a_dense_scan(seed):
     motion, drive, limits = random_case(np.random.default_rng(1000 + seed))
     best = scanned(motion, limits, count=1200, **drive)

@@ -11,6 +11,7 @@ import flexjoint as fj
 from flexjoint.dynamics.inverse import needed_order
 from flexjoint.trajectory.filter_trial import middle_stiffness
 from flexjoint.trajectory.noise_level import noise_level
+from support.marks import some_long
 
 RATE = 250.0
 
@@ -97,7 +98,7 @@ def test_outliers_dropouts_and_gaps_are_named():
     assert np.abs(filtered(1.4, 0)[0, 1] - MOTIONS["sines"](1.4, 0)[0, 1]) < 3e-4  # three noise levels
 
 
-@pytest.mark.parametrize("name", MOTIONS)
+@pytest.mark.parametrize("name", some_long([*MOTIONS], "rest to rest", "spline"))
 def test_cutoff_and_torque_error_against_the_truth(name):
     """The true error comes from the motion itself: stated within a factor 1.5, and close to the best of a scan."""
     robot, motion = fj.load("hua_3r"), MOTIONS[name]
@@ -142,7 +143,7 @@ def complete_robot():
 
 @pytest.mark.parametrize(
     "robot",
-    [fj.load("hua_3r").rigid(), fj.load("vsa_3r"), complete_robot()],
+    [fj.load("hua_3r").rigid(), fj.load("vsa_3r"), pytest.param(complete_robot(), marks=pytest.mark.long)],
     ids=["rigid", "variable stiffness", "complete rotors"],
 )
 def test_other_drives(robot):

@@ -133,6 +133,7 @@ def test_no_limit_is_exceeded_between_the_points():
             assert abs(values[phase.quantity][k]) / limits[phase.quantity] > 0.97
 
 
+@pytest.mark.long
 def test_two_elastic_links_follow_the_path_and_the_simulated_plant_follows_them():
     robot = two_links(stiffness=400.0, velocity=3.0)
     path = fj.trajectory.Spline(WAYPOINTS, 1.0)

@@ -12,7 +12,10 @@ from support.browser import Browser, chromium
 from support.viewer_pages import PANEL, cheap, drawn, opened, settled
 
 pytest.importorskip("viser", reason="viser is not installed: pip install 'flexjoint[view]'")
-pytestmark = pytest.mark.skipif(chromium() is None, reason="chromium is not installed: apt-get install chromium")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(chromium() is None, reason="chromium is not installed: apt-get install chromium"),
+]
 SET_MAGNIFICATION = """(() => { const input = document.querySelector('label > input[type=range]');
   input.value = %g; input.dispatchEvent(new Event('input')); })()"""
 GHOST_POSES = """(() => { const run = flexjointMagnification.runs[0], found = [[...run.root.matrixWorld.elements]];

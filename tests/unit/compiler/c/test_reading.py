@@ -9,6 +9,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.compiler.c.reading import decimal, harmless, with_decimals
+from support.marks import some_long
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ EXPORTS = {
 
 
 @pytest.mark.skipif(not (shutil.which("make") and shutil.which("cc")), reason="needs make and a C compiler")
-@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("name", some_long([*EXPORTS], "loop"))
 def test_code_has_the_bits_of_the_kernel(name, tmp_path):
     algorithm, robot, keywords = EXPORTS[name]
     text = fj.export_c(algorithm, robot, tmp_path, "function", **keywords)[1].read_text()

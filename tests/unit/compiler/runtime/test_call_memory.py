@@ -22,6 +22,7 @@ from flexjoint.compiler.llvm import jit
 from flexjoint.compiler.llvm.stack import stack_bytes
 from flexjoint.compiler.runtime import calling
 from flexjoint.compiler.runtime.kernel import overlaps_itself
+from support.marks import some_long
 
 ROBOT = fj.random_robot(3, 1, name="robot")
 KERNEL = fj.compile(fj.inverse_dynamics, ROBOT)
@@ -234,7 +235,7 @@ SMALL_STACKS = """
 """
 
 
-@pytest.mark.parametrize("path", ["", "1"], ids=["extension", "ctypes"])
+@pytest.mark.parametrize("path", some_long({"extension": "", "ctypes": "1"}, "ctypes"))
 def test_threads_with_small_stacks(path, tmp_path):
     """A kernel that needs more stack than its thread has left gets it elsewhere; so does the compiler."""
     found = run(SMALL_STACKS, FLEXJOINT_NO_EXTENSION=path, FLEXJOINT_CACHE=str(tmp_path))

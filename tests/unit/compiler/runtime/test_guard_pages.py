@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from support.marks import long, some_long
+
 TESTS = Path(__file__).parents[3]
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSEGV") or sys.platform == "win32", reason="needs mprotect")
 
@@ -18,7 +20,7 @@ def run(*arguments, **environment):
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
 
 
-@pytest.mark.parametrize("path", ["", "1"], ids=["extension", "ctypes"])
+@pytest.mark.parametrize("path", some_long({"extension": "", "ctypes": "1"}, "ctypes"))
 def test_calls_between_guard_pages(path):
     """Inputs, outputs, parameters and masks; single calls, batches with rows left over, threads, rows with gaps."""
     found = run(FLEXJOINT_NO_EXTENSION=path)
@@ -26,8 +28,10 @@ def test_calls_between_guard_pages(path):
     assert int(found.stdout) > 500
 
 
-@pytest.mark.parametrize("side", ["after", "before"])
-@pytest.mark.parametrize("what", ["read", "write"])
+@pytest.mark.parametrize(
+    ("what", "side"),
+    [("read", "after"), long("read", "before"), long("write", "after"), ("write", "before")],
+)
 def test_the_guards_fire(what, side):
     """Code that is given an address off by one double ends with a segmentation fault."""
     found = run(what, side)

@@ -7,9 +7,8 @@ import pytest
 
 from support import sanitized
 
-pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux") or sanitized.compiler() is None, reason="needs GCC and its address sanitizer"
-)
+absent = not sys.platform.startswith("linux") or sanitized.compiler() is None
+pytestmark = [pytest.mark.long, pytest.mark.skipif(absent, reason="needs GCC and its address sanitizer")]
 CALLS = """
     import numpy as np, flexjoint as fj
     from flexjoint.compiler.runtime import calling

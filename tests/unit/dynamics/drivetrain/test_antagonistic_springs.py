@@ -19,6 +19,7 @@ from flexjoint.compiler.ir.scan import tracing
 from flexjoint.compiler.pipeline import trace
 from flexjoint.dynamics.drivetrain.equilibrium import closed_form, operating_points
 from flexjoint.dynamics.drivetrain.solution_curve import SINGULAR
+from support.marks import some_long
 
 COUNT = 100_000
 MOTOR = fj.Motor(1.0)
@@ -124,7 +125,8 @@ PAIRS = {
     "cubic and linear": (cubic(400.0, 2000.0), linear(300.0)),
 }
 FEWER = {"without inverses": 2000}  # a search in a search, for each
-each = pytest.mark.parametrize("name", PAIRS)
+LONG = ("cubic and linear", "equal cubic", "hardening", "steep cubic", "table")
+each = pytest.mark.parametrize("name", some_long([*PAIRS], *LONG))
 
 
 def drive_of(name):

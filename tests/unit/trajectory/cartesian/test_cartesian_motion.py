@@ -212,6 +212,7 @@ def test_the_start_may_be_left_to_inverse_kinematics():
 # What a motion is used for ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_under_feedforward_in_continuous_time_the_line_stays_straight(line):
     """Within 1e-11 m; with torques held for 1 ms it is 4 µm: docs/cartesian.md."""
     controller = fj.control.FeedforwardPD(PANDA, [2000.0, 50.0])
