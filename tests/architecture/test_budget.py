@@ -13,7 +13,7 @@ BUDGET = {
     "algorithm": 900,
     "analysis": 2900,
     "catalog": 100,
-    "cli": 4500,
+    "cli": 4300,
     "compiler": 4200,
     "control": 2700,
     "deployment": 2000,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .tables import Table
@@ -89,27 +88,6 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
         raise InputError(f"--measured belongs to feedback_linearization; {name} has one set of sensors")
     made = replace(made, measured=" ".join(measured.replace(",", " ").split()))
     return MidPeriod(made, period) if name.endswith(MID_PERIOD) else made
-
-
-def controller_code(law: Controller, text: str, period: float, robot: str = "robot") -> Code:
-    """Python for a controller of `named_controller`.
-
-    Args:
-        law: The controller, without anything that wraps it but MidPeriod.
-        text: Its gains or pole, as on the command line.
-        period: Sampling period, s.
-        robot: Python for its robot; default "robot".
-    """
-    from ..control.base import innermost
-
-    values = [float(x) for x in text.split(",")]
-    code = call(f"fj.control.{type(innermost(law)).__name__}.from_numbers", Code(robot), values, period)
-    return mid_period_code(code, period) if any(law.times) else code
-
-
-def mid_period_code(controller: Code, period: float) -> Code:
-    """Python for a controller at mid-period."""
-    return call("fj.control.MidPeriod", controller, period)
 
 
 def compensated_controller(

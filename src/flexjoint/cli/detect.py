@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .log_options import LogFile, MeasuredTorque, ReadingOptions
@@ -87,21 +86,8 @@ def detect(
         write_table(found, output)
     if plot is not None:
         plot_detections(found, plot)
-    python = ["robot = robot.without_gear_losses()"] if model is not robot else []
-    python += detection_code(log, calibration, how, options)
-    page = requested(report, found, python)
+    page = requested(report, found)
     return CommandResult(content_of(found).shown, detection_data(found), files_of(output, plot), report=page)
-
-
-def detection_code(log: Path, calibration: Path | None, reading: dict[str, Any], options: dict[str, Any]) -> list[str]:
-    """Python that detects the same."""
-
-    def read(path: Path) -> Code:
-        return call("fj.logs.read_log", path, Code("robot"), **reading)
-
-    calm = None if calibration is None else read(calibration)
-    found = call("fj.detection.detect", Code("log"), calibration=calm, **options)
-    return [f"log = {read(log)}", f"found = {found}", "print(found)"]
 
 
 def interval(text: str) -> tuple[float, float]:

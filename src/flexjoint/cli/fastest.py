@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .completion import trajectories
@@ -59,7 +58,7 @@ def fastest(
 
     check_files((output, check_trajectory_path), (plot, check_plot_path), (report, check_report_path))
     robot = without_gear_losses(robot, "inverse dynamics")
-    motion, code = given_path(robot, path, start, goal)
+    motion = given_path(robot, path, start, goal)
     options: dict[str, Any] = {"free": free or not path, "wrench": wrench, "intervals": intervals}
     found = time_optimal(robot, motion, **options)
     if output is not None:
@@ -70,8 +69,7 @@ def fastest(
         table = motor_table(robot, found.trajectory, found.duration / SAMPLES, wrench=wrench)
         if plot is not None:
             plot_motors(table, plot)
-        python = fastest_code(code, options)
-        page = requested(report, table, python, tables=[active])
+        page = requested(report, table, tables=[active])
     summary = [
         f"{robot.name}: fastest motion {found.duration:.7g} s, {found.gain:.4g} times faster than by uniform scaling, "
         f"{found.uniform:.7g} s",
@@ -81,27 +79,16 @@ def fastest(
     return CommandResult([*summary, active], data(robot, found), files_of(output, plot), report=page)
 
 
-def given_path(robot: Robot, path: str, start: str, goal: str) -> tuple[Trajectory | list[Any], str]:
-    """The path of PATH, or of --from and --to, and Python that gives it."""
+def given_path(robot: Robot, path: str, start: str, goal: str) -> Trajectory | list[Any]:
+    """Return the path of PATH, or the postures of --from and --to."""
     from ..errors import InputError
     from ..trajectory import load_trajectory
 
     if bool(path) == bool(start or goal) or bool(start) != bool(goal):
         raise InputError("give a PATH, or --from and --to")
     if path:
-        return load_trajectory(path, robot), call("fj.trajectory.load_trajectory", path, Code("robot"))
-    ends = [posture("--from", start, robot.n), posture("--to", goal, robot.n)]
-    return ends, str([x.tolist() for x in ends])
-
-
-def fastest_code(path: str, options: dict[str, Any]) -> list[str]:
-    """Python that repeats the command."""
-    given = {key: value for key, value in options.items() if value}
-    return [
-        f"path = {path}",
-        f"found = {call('fj.trajectory.time_optimal', Code('robot'), Code('path'), **given)}",
-        "print(found, found.certificate)",
-    ]
+        return load_trajectory(path, robot)
+    return [posture("--from", start, robot.n), posture("--to", goal, robot.n)]
 
 
 def active_table(found: FastestMotion) -> Table:

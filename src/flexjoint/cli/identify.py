@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError, listed
-from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .completion import logs as log_files
-from .known_loop import KnownLoopOptions, known_loop, known_loop_code
+from .known_loop import KnownLoopOptions, known_loop
 from .log_options import MeasuredTorque, ReadingOptions
 from .parameters import PlotFile, check_files, files_of
 from .report_request import ReportFile, requested
@@ -129,12 +128,7 @@ def identify(
         found.write_robot(robot_output)
     if plot is not None:
         plot_identification(found, plot)
-    python = ["robot = robot.without_gear_losses()"] if model is not robot else []
-    if loop is not None:
-        python += known_loop_code(loop, known)
-        options["loop"] = Code("loop")
-    python += identification_code(function.__name__, logs, validate or [], how, options, output, robot_output)
-    page = requested(report, found, python)
+    page = requested(report, found)
     return CommandResult(
         content_of(found).shown, identification_data(found), files_of(output, robot_output, plot), report=page
     )
@@ -162,28 +156,6 @@ def variable_stiffness_options(
         "friction": "coulomb" if found["friction"] == "auto" else found["friction"],
         "delay": found["delay"] or 0.0,
     }
-
-
-def identification_code(
-    function: str,
-    logs: list[Path],
-    validate: list[Path],
-    reading: dict[str, Any],
-    options: dict[str, Any],
-    output: Path | None,
-    robot_output: Path | None,
-) -> list[str]:
-    """Python that identifies the same."""
-    read = call("fj.logs.read_log", Code("path"), Code("robot"), **reading)
-    lines = [f"logs = [{read} for path in {[str(x) for x in logs]!r}]"]
-    unused = Code(f"[{read} for path in {[str(x) for x in validate]!r}]") if validate else None
-    called = call(f"fj.identification.{function}", Code("robot"), Code("logs"), **options, validate=unused)
-    lines.append(f"found = {called}")
-    if output is not None and output != STREAM:
-        lines.append(f"found.write_drives({str(output)!r})")
-    if robot_output is not None:
-        lines.append(f"found.write_robot({str(robot_output)!r})")
-    return [*lines, "print(found.values)"]
 
 
 def identification_data(found: Identification) -> dict[str, Any]:

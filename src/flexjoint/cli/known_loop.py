@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from ..python_code import Code, call
 from .completion import controllers as known_controllers, measured_states, trajectories
-from .controllers import controller_code, mid_period_code, named_controller
+from .controllers import named_controller
 
 if TYPE_CHECKING:
     from ..identification import ControlLoop
@@ -72,21 +71,3 @@ def known_loop(robot: Robot, options: KnownLoopOptions, log_period: float) -> Co
     law = named_controller(options.controller, robot, options.gains, options.poles, period, options.measured)
     motion = load_trajectory(options.trajectory, robot)
     return ControlLoop(law, motion, period, chosen_sensors(options.sensor or []))
-
-
-def known_loop_code(loop: ControlLoop, options: KnownLoopOptions) -> list[str]:
-    """Python that makes the same loop."""
-    from ..control.base import innermost
-    from .simulation_code import sensors_code
-
-    law, period = innermost(loop.controller), loop.period or 0.0
-    lines = [f"controller = {controller_code(law, options.gains or options.poles, period)}"]
-    if options.measured:
-        changed = call("dataclasses.replace", Code("controller"), measured=law.measured)
-        lines += ["import dataclasses", f"controller = {changed}"]
-    if any(loop.controller.times):
-        lines.append(f"controller = {mid_period_code(Code('controller'), period)}")
-    motion = call("fj.trajectory.load_trajectory", options.trajectory, Code("robot"))
-    sensors = sensors_code(loop.sensors) if loop.sensors else None
-    made = call("fj.identification.ControlLoop", Code("controller"), Code("reference"), period=period, sensors=sensors)
-    return [*lines, f"reference = {motion}", f"loop = {made}"]

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ..python_code import Code, call, literal
 from .app import command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers
-from .controllers import controller_code, named_controller
+from .controllers import named_controller
 from .parameters import PlotFile, check_files, files_of, posture
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
@@ -72,24 +71,9 @@ def linearize(
     if plot is not None:
         chosen.draw(figure, plot)
     margins = [margin_table(loops)] if loops else []
-    python = ["robot = robot.without_gear_losses()"] if model_robot is not robot else []
-    if law is not None:
-        python.append(f"controller = {controller_code(law, gains or poles, period or 0.0)}")
-    python += model_code(q, law is not None, period)
     drawings = {caption: partial(chosen.draw, name) for name, caption in chosen.captions.items()}
-    page = requested(report, model, python, tables=margins, figures=drawings)
+    page = requested(report, model, tables=margins, figures=drawings)
     return CommandResult([*content_of(model).shown, *margins], data(model, loops), files_of(plot), report=page)
-
-
-def model_code(q: FloatArray, controlled: bool, period: float | None) -> list[str]:
-    """Python that gives the linear model, and the loop gains under a controller."""
-    robot, at, law = Code("robot"), Code("q"), Code("controller") if controlled else None
-    lines = [f"q = {literal(q)}"]
-    lines.append(f"model = {call('fj.analysis.linearize', robot, at, controller=law, period=period)}")
-    if controlled:
-        loop = call("fj.analysis.loop_gain", robot, at, law, Code("name"), period=period)
-        lines.append(f"loops = [{loop} for name in model.inputs]")
-    return [*lines, "print(model)"]
 
 
 def split(text: str) -> list[str]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .parameters import PlotFile, check_files, files_of
@@ -48,19 +47,8 @@ def record(
         found = assess_record(robot, samples, held, cutoff)
         if plot is not None:
             plot_record(found, plot)
-    python = record_code(file, cutoff, stiffness)
-    page = requested(report, found, python)
+    page = requested(report, found)
     return CommandResult(content_of(found).shown, data(found), files_of(plot), report=page)
-
-
-def record_code(file: Path, cutoff: float | None, stiffness: str | None) -> list[str]:
-    """Python that assesses a record."""
-    robot, lines = Code("robot"), [f"record = {call('fj.trajectory.load_record', file, Code('robot'))}"]
-    if stiffness is not None:
-        stiff = call("fj.trajectory.load_stiffness", stiffness, robot, Code("record.duration"))
-        lines.append(f"stiffness = {stiff}")
-    options = {"stiffness": Code("stiffness") if stiffness is not None else None, "cutoff": cutoff}
-    return [*lines, f"found = {call('fj.trajectory.assess_record', robot, Code('record'), **options)}", "print(found)"]
 
 
 def data(found: RecordAssessment) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The page that --report asks for: what a command gives, and the options, the command line and the Python it adds."""
+"""The page that --report asks for: what a command gives, and the options and the command line it adds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ..control_characters import commands
-from ..python_code import call, script
 from .messages import flag
-from .robot_options import OPTIONS as ROBOT_OPTIONS, locked_joints
 from .tables import Table
 
 ReportFile = Annotated[
@@ -31,21 +29,19 @@ class ReportRequest:
     Args:
         path: .html file.
         result: What `write_report` takes.
-        python: Statements that repeat the result; those of a command with a robot follow `robot = fj.load(...)`.
         tables: Further tables; default none.
         figures: Figures by caption, as `write_report` takes them; default those of the kind of result.
     """
 
     path: Path
     result: Any
-    python: Sequence[str]
     tables: Sequence[Table] = ()
     figures: Mapping[str, Any] | None = None
 
 
-def requested(path: Path | None, result: Any, python: Sequence[str], **more: Any) -> ReportRequest | None:
+def requested(path: Path | None, result: Any, **more: Any) -> ReportRequest | None:
     """The page of a result, None without --report."""
-    return None if path is None else ReportRequest(path, result, python, **more)
+    return None if path is None else ReportRequest(path, result, **more)
 
 
 def write_page(request: ReportRequest, ctx: typer.Context, warnings: Iterable[str]) -> None:
@@ -66,7 +62,6 @@ def write_page(request: ReportRequest, ctx: typer.Context, warnings: Iterable[st
         figures=request.figures,
         warnings=warnings,
         command=shell_line(["flexjoint", *ARGUMENTS.get()]),
-        python=script([*robot_code(ctx.params), *request.python]),
     )
 
 
@@ -89,15 +84,6 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def robot_code(given: Mapping[str, Any]) -> list[str]:
-    """The statement that loads the robot of a command; none without a robot."""
-    if "robot" not in given:
-        return []
-    options = {name: given[name] for name in ROBOT_OPTIONS if name in given}
-    options["locked"] = locked_joints(options.get("locked"))
-    return [f"robot = {call('fj.load', given['robot'], **options)}"]
 
 
 def shell_line(arguments: Iterable[str]) -> str:

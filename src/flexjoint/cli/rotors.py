@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .parameters import PlotFile, TrajectoryName, check_files, files_of
@@ -50,36 +49,26 @@ def rotors(
     if not tolerance > 0:
         raise InputError(f"--tolerance is {tolerance:g}; it must be a positive number, in %, such as 1")
     model = complete(robot, gear_ratio)
-    motion, smooth_for = smoothest_trajectory(trajectory, model)
+    motion = smoothest_trajectory(trajectory, model)
     options: dict[str, Any] = {"speeds": factors, "samples": samples, "tolerance": tolerance / 100}
     with progress_bar() as progress:
         progress.add_task("comparing models", total=None)
         found = compare_rotor_models(model, motion, **options)
         if plot is not None:
             plot_rotor_models(found, plot)
-    python = [
-        f"robot = {call('fj.analysis.rotor_models.complete', Code('robot'), gear_ratio=gear_ratio)}",
-        f"trajectory = {call('fj.trajectory.load_trajectory', trajectory, smooth_for)}",
-        f"found = {call('fj.analysis.compare_rotor_models', Code('robot'), Code('trajectory'), **options)}",
-        "print(found)",
-    ]
     shown = content_of(found).shown
-    return CommandResult(shown, comparison_data(found), files_of(plot), report=requested(report, found, python))
+    return CommandResult(shown, comparison_data(found), files_of(plot), report=requested(report, found))
 
 
-def smoothest_trajectory(source: str, robot: Robot) -> tuple[Trajectory, Code]:
-    """The trajectory, smooth enough for the complete model of the robot; if that fails, for rigid joints.
-
-    Returns:
-        The trajectory, and Python for the robot it is smooth enough for.
-    """
+def smoothest_trajectory(source: str, robot: Robot) -> Trajectory:
+    """Return the trajectory, smooth enough for the complete model of the robot; if that fails, for rigid joints."""
     from ..errors import InputError
     from ..trajectory import load_trajectory
 
     try:
-        return load_trajectory(source, robot), Code("robot")
+        return load_trajectory(source, robot)
     except InputError:
-        return load_trajectory(source, robot.rigid()), Code("robot.rigid()")
+        return load_trajectory(source, robot.rigid())
 
 
 def comparison_data(comparison: RotorComparison) -> dict[str, Any]:

@@ -18,11 +18,10 @@ from .parameters import PlotFile, ToolWrench, check_files, key_values
 from .progress import progress_bar
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
-from .simulation_code import Chosen, simulation_code
 from .standard_output import STREAM, send_csv
 from .study_options import ClusterAddress, Kept, SampleNumber, StudyOptions, Workers, study_folder
 from .tables import Table
-from .vibration import AFTERWARDS, VIBRATION_CODE, shaped_reference, shaping, with_vibration
+from .vibration import AFTERWARDS, shaped_reference, shaping, with_vibration
 
 if TYPE_CHECKING:
     from ..control import Controller
@@ -168,7 +167,6 @@ def simulate(
     if vibration and duration is None:
         duration = reference.duration + AFTERWARDS
     task = Task(loaded, law, reference, duration)
-    chosen = Chosen(gains or poles, measured, compensate_friction, friction_share, trajectory, stiffness, base, shape)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}
     options |= {"base": base_motion, "contact": None if wrench is None else constant_wrench(robot, wrench)}
@@ -185,12 +183,11 @@ def simulate(
     else:
         options |= {"samples": samples, "vary": varied, "limit": limit, "threads": threads}
         found = simulate_many(task, options, how, output, plot)
-    python = [] if report is None else simulation_code(task, options, chosen, payload, wrench, known)
     if not vibration or isinstance(found.result, fj.studies.MonteCarlo):
-        return replace(found.command, report=requested(report, found.result, python))
+        return replace(found.command, report=requested(report, found.result))
     remaining = fj.analysis.residual_vibration(found.result)
     tables = [x for x in content_of(remaining).shown if isinstance(x, Table)]
-    page = requested(report, found.result, [*python, VIBRATION_CODE], tables=tables)
+    page = requested(report, found.result, tables=tables)
     return replace(with_vibration(found.command, remaining), report=page)
 
 

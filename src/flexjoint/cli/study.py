@@ -12,13 +12,13 @@ import typer
 
 from .app import INTERRUPTED, app, command, help_without_command
 from .command_result import CommandResult
-from .controllers import controller_code, named_controller, option, registration
+from .controllers import named_controller, option, registration
 from .parameters import PlotFile, check_files, files_of
 from .progress import progress_bar
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 from .standard_output import STREAM, send_csv
-from .study_grid import grid_code, grid_law, grid_values, model_code
+from .study_grid import grid_law, grid_values
 from .study_task import (
     Confidence,
     ControllerName,
@@ -35,7 +35,6 @@ from .study_task import (
 )
 
 if TYPE_CHECKING:
-    from ..robot import Robot
     from ..studies import GainSearch, SobolIndices, StudySummary, WorstCase
 
 study = typer.Typer(
@@ -71,17 +70,13 @@ def summary(
     """
     import flexjoint as fj
 
-    from ..python_code import Code, call
     from ..studies.summary import LEVELS
 
     check_outputs(output, plot, report)
     found = fj.studies.summarize(
         fj.studies.read_samples(samples), of or None, level or LEVELS, limit=limit, confidence=confidence
     )
-    read = call("fj.studies.read_samples", samples)
-    given = {"levels": level or None, "limit": limit, "confidence": confidence}
-    python = [f"samples = {read}", f"print({call('fj.studies.summarize', Code('samples'), of or None, **given)})"]
-    return written(found, summary_data(found), (output, plot, report), fj.plots.plot_study_summary, python)
+    return written(found, summary_data(found), (output, plot, report), fj.plots.plot_study_summary)
 
 
 @command(study, reference="trajectory")
@@ -115,8 +110,7 @@ def sobol(
     law = named_controller(controller, without_gear_losses(robot, "the controller"), gains, poles, run.period)
     more = {"samples": samples, "grouped": grouped, "confidence": confidence}
     found = performed(fj.studies.sobol_indices, task, law, samples, more)
-    python = task.code("fj.studies.sobol_indices", law_code(law, robot, gains or poles, run.period), **more)
-    result = written(found, sobol_data(found), (output, plot, report), fj.plots.plot_sobol, python)
+    result = written(found, sobol_data(found), (output, plot, report), fj.plots.plot_sobol)
     return interrupted(result, found.complete, f"after {found.samples} of {found.wanted} base samples")
 
 
@@ -145,8 +139,7 @@ def worst(
     task = StudyTask.of(robot, trajectory, vary, run, of=of)
     law = named_controller(controller, without_gear_losses(robot, "the controller"), gains, poles, run.period)
     found = performed(fj.studies.worst_case, task, law, runs, {"runs": runs})
-    python = task.code("fj.studies.worst_case", law_code(law, robot, gains or poles, run.period), runs=runs)
-    result = written(found, worst_data(found), (output, plot, report), fj.plots.plot_worst_case, python)
+    result = written(found, worst_data(found), (output, plot, report), fj.plots.plot_worst_case)
     return interrupted(result, found.complete, f"after {found.runs} of {runs} runs")
 
 
@@ -191,8 +184,7 @@ def search_gains(
     first = make(**{name: x[0] for name, x in values.items()})
     points = math.prod(len(x) for x in values.values())
     found = performed(fj.studies.gain_search, task, make, points * samples, more, reference=task.reference(first))
-    python = task.code("fj.studies.gain_search", grid_code(controller, values, model_code(robot), run.period), **more)
-    result = written(found, gain_data(found, controller), (output, plot, report), fj.plots.plot_gain_search, python)
+    result = written(found, gain_data(found, controller), (output, plot, report), fj.plots.plot_gain_search)
     paste = f"paste: --controller {controller} {gain_option(controller, found)}"
     result = replace(result, shown=[*result.shown, paste])
     tried = points - int(sum(x != x for x in found.failures.ravel()))
@@ -240,7 +232,6 @@ def written(
     data: dict[str, Any],
     files: tuple[Path | None, Path | None, Path | None],
     draw: Callable[..., Any],
-    python: list[str],
 ) -> CommandResult:
     """The result of a command, with its table, plot and report."""
     from ..reports import content_of
@@ -253,18 +244,13 @@ def written(
         write_table(found, output)
     if plot is not None:
         draw(found, plot)
-    page = requested(report, found, python)
+    page = requested(report, found)
     return CommandResult(content_of(found).shown, data, files_of(output, plot), report=page)
 
 
 def interrupted(result: CommandResult, complete: bool, after: str) -> CommandResult:
     """The result with the exit code of an interruption, if there was one."""
     return result if complete else replace(result, code=INTERRUPTED, trouble=f"interrupted {after}")
-
-
-def law_code(law: Any, robot: Robot, numbers: str, period: float) -> list[str]:
-    """The statement that makes the controller."""
-    return [f"controller = {controller_code(law, numbers, period, model_code(robot))}"]
 
 
 def goal(text: str) -> float | str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..python_code import Code
-from .controllers import mid_period_code, registration, usage
+from .controllers import registration, usage
 from .parameters import key_values
 
 if TYPE_CHECKING:
@@ -72,18 +71,3 @@ def grid_law(controller: str, robot: Robot, period: float) -> Callable[..., Cont
         return registered_controller(controller, robot, list(gains.values()), period)
 
     return make
-
-
-def model_code(robot: Robot) -> str:
-    """Python for the robot that the controller knows."""
-    return "robot.without_gear_losses()" if any(robot.gear_losses) else "robot"
-
-
-def grid_code(controller: str, values: Mapping[str, Any], model: str, period: float) -> list[str]:
-    """The statement that makes this function."""
-    from ..control import MID_PERIOD, REGISTRY
-
-    names, plain = ", ".join(values), controller.removesuffix(MID_PERIOD)
-    made = Code(f"fj.control.{REGISTRY[plain].__name__}.from_numbers({model}, [{names}], {period!r})")
-    made = made if plain == controller else mid_period_code(made, period)
-    return [f"controller = {Code(f'lambda {names}: {made}')}"]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ..python_code import Code, call
 from .completion import controllers as known_controllers, integrators, trajectories
 from .parameters import key_values
 
@@ -119,20 +118,3 @@ class StudyTask(NamedTuple):
     def keywords(self) -> dict[str, Any]:
         """Keyword arguments of the study."""
         return {**self.options, "vary": self.vary}
-
-    def code(self, function: str, law: list[str], **more: Any) -> list[str]:
-        """Statements of Python after `robot = fj.load(...)` that repeat a study.
-
-        Args:
-            function: Name of the function.
-            law: Statements that make `controller`.
-            more: Further keyword arguments.
-        """
-        from .simulation_code import Chosen, reference_lines, sensors_code
-
-        chosen = Chosen("", "", None, 1.0, self.trajectory, self.stiffness, None)
-        given = {**more, **self.keywords}
-        if given["sensors"] is not None:
-            given["sensors"] = sensors_code(given["sensors"])
-        subject = [Code("robot"), Code("controller"), Code("reference"), self.duration]
-        return [*law, *reference_lines(chosen), f"result = {call(function, *subject, **given)}", "print(result)"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .parameters import PlotFile, StiffnessName, ToolWrench, TrajectoryName, check_files, files_of, key_values
@@ -51,9 +50,7 @@ def torques(
     from ..trajectory import load_trajectory
 
     check_files((output, check_table_path), (plot, check_plot_path), (report, check_report_path))
-    model = without_gear_losses(robot, "inverse dynamics")
-    python = ["robot = robot.without_gear_losses()"] if model is not robot else []
-    robot = model
+    robot = without_gear_losses(robot, "inverse dynamics")
     motion = load_trajectory(trajectory, robot)
     samples = sample_times(motion.duration, period).size
     with progress_bar() as progress:
@@ -69,9 +66,7 @@ def torques(
             plot_motors(table, plot)
     if output == STREAM:
         send_csv(table)
-    options = {"rigid": rigid or None, "wrench": wrench, "uncertain": deviations or None}
-    python += table_code(trajectory, stiffness, period, options)
-    page = requested(report, table, python)
+    page = requested(report, table)
     return CommandResult(content_of(table).shown, peaks(table), files_of(output, plot), report=page)
 
 
@@ -91,17 +86,6 @@ def computed(
     if rigid:
         raise InputError("--rigid compares torques of one motor per joint; leave it out with --stiffness")
     return stiffness_table(robot, motion, load_stiffness(stiffness, robot, motion.duration), period, **options)
-
-
-def table_code(trajectory: str, stiffness: str | None, period: float, options: dict[str, Any]) -> list[str]:
-    """Python that computes the table of a robot."""
-    motion = f"trajectory = {call('fj.trajectory.load_trajectory', trajectory, Code('robot'))}"
-    robot, moved = Code("robot"), Code("trajectory")
-    if stiffness is None:
-        return [motion, f"table = {call('fj.analysis.motor_table', robot, moved, period, **options)}", "print(table)"]
-    stiff = call("fj.trajectory.load_stiffness", stiffness, robot, Code("trajectory.duration"))
-    table = call("fj.analysis.stiffness_table", robot, moved, Code("stiffness"), period, **options)
-    return [motion, f"stiffness = {stiff}", f"table = {table}", "print(table)"]
 
 
 def peaks(table: JointTable) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..python_code import Code, call
 from .command_result import CommandResult
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
 LIGHT = 0.3  # damping ratio: modes with more need no shaper
 AFTERWARDS = 2.0  # s that are simulated after the motion, if vibration is measured and no duration is given
-VIBRATION_CODE = "print(fj.analysis.residual_vibration(result))"
 
 
 class Shaping(NamedTuple):
@@ -24,11 +22,6 @@ class Shaping(NamedTuple):
 
     shaper: str
     modes: list[VibrationMode]
-
-    def code(self) -> str:
-        """The statement of Python that shapes the reference."""
-        pairs = [(x.frequency, x.damping) for x in self.modes]
-        return f"reference = {call('fj.trajectory.shape_motion', Code('reference'), Code('robot'), self.shaper, pairs)}"
 
 
 def shaping(law: Controller, motion: Trajectory, shaper: str, count: int, period: float) -> Shaping:

@@ -1,12 +1,10 @@
-"""Reports: complete, harmless whatever names a file has, and repeatable by their command and by their Python."""
+"""Reports: complete, harmless whatever names a file has, and repeatable by their command."""
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -16,12 +14,9 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
-from flexjoint.cli.command_result import CommandResult
-from flexjoint.cli.report_request import robot_code, shell_line
-from flexjoint.cli.simulate import Found
+from flexjoint.cli.report_request import shell_line
 from flexjoint.control_characters import harmless
-from flexjoint.python_code import Code, call, literal, script
-from flexjoint.studies.identity import digest_of
+from flexjoint.python_code import Code, call, literal
 from support.pages import Reader
 
 PAGE = Path(__file__).parents[3] / "docs" / "reports.md"
@@ -71,9 +66,7 @@ def made(request, folder):
 def test_a_page_is_complete(made, folder):
     name, arguments, result, text = made
     page = Reader(text)
-    assert {"Robot", "Settings", "Command that repeats it", "Python that repeats it", "Provenance"} <= {
-        *page.inside("h2")
-    }
+    assert {"Robot", "Settings", "Command that repeats it", "Provenance"} <= {*page.inside("h2")}
     cells = page.inside("td")
     robot = fj.load(folder / "arm.toml")
     digests = {"rotors": fj.analysis.rotor_models.complete(robot).digest, "study": ""}  # a study has its payload
@@ -83,7 +76,7 @@ def test_a_page_is_complete(made, folder):
     assert "ROBOT" in cells and "arm.toml" in cells
     images = [x["src"] for tag, x in page.attributes if tag == "img"]
     assert len(images) == (4 if name == "linearize" else 1)
-    command, _ = page.inside("code")
+    (command,) = page.inside("code")
     assert shlex.split(command) == ["flexjoint", *arguments]
     shown = [x.removeprefix("flexjoint: warning: ") for x in result.stderr.splitlines() if ": warning: " in x]
     assert page.inside("li") == shown
@@ -103,120 +96,6 @@ def test_names_do_nothing(made):
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
     assert any(x.startswith("<img src=x onerror=alert(2)>\\x1b[31m\\u202e") for x in page.inside("td"))
     assert max(map(len, page.inside("p"))) < 5000
-
-
-def test_the_python_gives_the_same_numbers(made, folder, monkeypatch):
-    name, _, result, text = made
-    monkeypatch.chdir(folder)
-    space: dict = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fj.FlexjointWarning)
-        exec(Reader(text).inside("code")[1], space)
-    if name in ("torques", "simulate", "detect"):
-        again = space[{"torques": "table", "simulate": "result", "detect": "found"}[name]]
-        write = fj.results.write_results if name == "simulate" else fj.results.write_table
-        write(again, "again.npz")
-        first, second = np.load(f"{name}.npz"), np.load("again.npz")
-        assert first.files == second.files
-        assert all(np.array_equal(first[x], second[x]) for x in first.files)
-        return
-    data = json.loads(result.stdout)
-    if name == "study":
-        quantiles = data["joints"][0]["largest_error_quantiles"]
-        assert [*quantiles.values()] == space["result"].quantiles()[:, 0].tolist()
-    elif name == "rotors":
-        assert data["joints"][0]["largest_torque"] == space["found"].peak[0]
-        assert data["joints"][0]["errors"] == {x: space["found"].largest[x][0] for x in data["models"]}
-    else:
-        assert [complex(x["real"], x["imaginary"]) for x in data["poles"]] == space["model"].poles.tolist()
-        assert data["margins"][0]["phase"] == space["loops"][0].margins().phase
-
-
-# The Python of all options -----------------------------------------------------------------------------------------
-
-BASE = '{kind = "sinusoid", amplitude = 0.1, frequency = 0.5, duration = 0.05}'
-MOTION = '{kind = "rest_to_rest", goal = 0.1, duration = 0.05}'
-WRENCH = ["--wrench", "1", "-2", "3", "0", "0", "0.5"]
-OPTIONS = {
-    "loads": ["hua_3r", *PD, *WRENCH, "--payload", "0.5", "--base", BASE],
-    "known loads": [
-        "hua_3r",
-        "--controller",
-        "feedforward_pd",
-        "--gains",
-        "400,20",
-        *WRENCH,
-        "--payload",
-        "1",
-        "--known",
-    ],
-    "known base": ["hua_3r", "--controller", "feedforward_pd", "--gains", "400,20", "--base", BASE, "--known"],
-    "friction": ["rubbing.toml", *PD, "--compensate-friction", "desired", "--friction-share", "0.8"],
-    "friction in the law": [
-        *("rubbing.toml", "--controller", "feedforward_pd", "--gains", "400,20"),
-        *("--compensate-friction", "measured"),
-    ],
-    "mid-period": [
-        *("rubbing.toml", "--controller", "computed_torque+mid_period", "--poles", "-10"),
-        *("--compensate-friction", "desired", "--payload", "1", "--known"),
-    ],
-    "sensors": [
-        *("hua_3r", "--controller", "feedback_linearization", "--poles", "-20", "--measured", "q,theta", "--seed", "4"),
-        *("--sensor", "link_noise=1e-6,2e-6,0", "--sensor", "delay=1", "--sensor", "velocities=differenced"),
-    ],
-    "gears": ["worn.toml", *PD, "--substeps", "2", "--integrator", "midpoint", "--no-check"],
-    "stiffness": ["vsa_3r", "--controller", "variable_stiffness_tracking", "--poles", "-20", "--stiffness", "1000"],
-    "study": ["hua_3r", *PD, *WRENCH, "--samples", "3", "--vary", "payload=0..1", "--limit", "inf", "--threads", "1"],
-}
-
-
-@pytest.fixture(scope="module")
-def robots(tmp_path_factory):
-    """A robot with friction, and one with losses in its gears."""
-    folder = tmp_path_factory.mktemp("robots")
-    body = {"mass": [1.0], "inertia": [0.01 * np.eye(3)]}
-    worn = fj.ElasticDrive(1000.0, fj.Motor(0.3), hysteresis=fj.drives.Dahl(0.5, 300.0), backlash=1e-4)
-    plain = fj.ElasticDrive(1000.0, fj.Motor(0.3))
-    rubbing = {"coulomb_friction": 0.5, "coulomb_velocity": 0.1, "viscous_friction": 1.0}
-    fj.write_robot(
-        fj.from_dh("rubbing", [0.0], [0.5], [0.0], **body, drives=[plain], **rubbing), folder / "rubbing.toml"
-    )
-    fj.write_robot(fj.from_dh("worn", [0.0], [0.5], [0.0], **body, drives=[worn]), folder / "worn.toml")
-    return folder
-
-
-@pytest.mark.parametrize("name", OPTIONS)
-def test_the_python_of_simulate_makes_the_same_call(name, robots, monkeypatch):
-    """Nothing is simulated: the call of the command and that of its Python have the same arguments."""
-    calls, programs = [], []
-
-    def command(task, options, *_):
-        calls.append((tuple(task), options))
-        return Found(None, CommandResult([], {}))
-
-    def page(request, ctx, _):
-        programs.append(script([*robot_code(ctx.params), *request.python]))
-
-    monkeypatch.chdir(robots)
-    for place in ("simulate.simulate_once", "simulate.simulate_many"):
-        monkeypatch.setattr(f"flexjoint.cli.{place}", command)
-    monkeypatch.setattr(sys.modules["flexjoint.cli.app"], "write_page", page)
-    for module, function in ((fj, "simulate"), (fj.studies, "monte_carlo")):
-        monkeypatch.setattr(module, function, lambda *task, **options: calls.append((task, options)))
-    arguments = ["simulate", *OPTIONS[name], "--trajectory", MOTION, "--report", "page.html"]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", fj.FlexjointWarning)
-        exec(programs[0], {})
-    (task, options), (again, given) = calls
-    options, given = ({x: y for x, y in found.items() if y is not None} for found in (options, given))
-    contacts = [x.pop("contact")(0.0, None) if "contact" in x else {} for x in (options, given)]
-    assert [*contacts[0]] == [*contacts[1]] and ("--wrench" in arguments) == bool(contacts[0])
-    assert all(str(contacts[0][link]) == str(contacts[1][link]) for link in contacts[0])
-    assert options.keys() == given.keys()
-    for x, y in ((task, again), *((options[x], given[x]) for x in options)):
-        assert digest_of(x, name) == digest_of(y, name)
 
 
 def test_expressions_of_python():
