@@ -91,8 +91,9 @@ def explained(function: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(error, FlexjointError | Warning):
                 raise
             frames = [x.f_code for x, _ in traceback.walk_tb(error.__traceback__)]
-            own = [x for x in frames if f"{os.sep}flexjoint{os.sep}" in x.co_filename]
-            if not (reason := wrong_kind(function, args, keywords, strictly=own[-1] is function.__code__)):
+            last = [x for x in frames if f"{os.sep}flexjoint{os.sep}" in x.co_filename][-1]
+            failed_itself = last in (function.__code__, *function.__code__.co_consts)
+            if not (reason := wrong_kind(function, args, keywords, error if failed_itself else None)):
                 raise
             raise InputError(reason) from error
 
@@ -101,27 +102,38 @@ def explained(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wrong_kind(
-    function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any], strictly: bool
+    function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any], error: Exception | None
 ) -> str | None:
-    """Name the first argument that does not match its annotation; `strictly`: lists are no arrays."""
+    """Name the first argument that does not match its annotation.
+
+    If the function raised the `error` itself, also a list in place of an array, an index out of range, and a function
+    that takes other arguments.
+    """
     signature = inspect.signature(function)
     try:
         bound = signature.bind(*args, **keywords).arguments
     except TypeError:
         return None  # Python's own message names the missing or surplus argument
-    for strict in (False, True)[: 1 + strictly]:
-        for name, value in bound.items():
-            parameter = signature.parameters[name]
-            kind = evaluated(parameter.annotation, function.__globals__)
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                kind = tuple[kind, ...]  # type: ignore[valid-type]
-            elif parameter.kind is parameter.VAR_KEYWORD:
-                kind = dict[str, kind]  # type: ignore[valid-type]
-            substitute = strict and isinstance(value, STRICT.get(get_origin(kind) or kind, ()))
-            if value is not parameter.default and (substitute or not matches(value, kind)):
-                owner = f"{type(bound['self']).__name__}.{function.__name__}" if "self" in bound else function.__name__
-                owner = owner.removesuffix(".__init__")
-                return f"{owner}: {name} must be {described(kind)}, got {type(value).__name__} {shown(value)}"
+    owner = f"{type(bound['self']).__name__}.{function.__name__}" if "self" in bound else function.__name__
+    owner = owner.removesuffix(".__init__")
+    kinds: dict[str, Any] = {}
+    for name in bound:
+        parameter = signature.parameters[name]
+        kinds[name] = evaluated(parameter.annotation, function.__globals__)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            kinds[name] = tuple.__class_getitem__((kinds[name], ...))
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            kinds[name] = dict.__class_getitem__((str, kinds[name]))
+    given = {name: x for name, x in bound.items() if x is not signature.parameters[name].default and name != "self"}
+    substitutes = [x for x in given if error and isinstance(given[x], STRICT.get(get_origin(kinds[x]) or kinds[x], ()))]
+    for name in (*(x for x in given if not matches(given[x], kinds[x])), *substitutes):
+        value = given[name]
+        return f"{owner}: {name} must be {described(kinds[name])}, got {type(value).__name__} {shown(value)}"
+    for name, value in given.items():
+        if isinstance(error, IndexError) and kinds[name] is int:
+            return f"{owner}: {name} is {value}, out of range"
+        if isinstance(error, TypeError) and callable(value):
+            return f"{owner}: {name} cannot be called as it must be: {error}"
     return None
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import functools
 import inspect
 import io
@@ -239,6 +240,7 @@ def fuzz(count: int, seed: int, first: int = 0) -> Counter[str]:
     places: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for index in range(first, first + count):
+            faulthandler.dump_traceback_later(20 * SECONDS, exit=True)  # a call that C code keeps from its time limit
             error = judged(*made(index, seed))
             if error is not None:
                 if not places[place(error)]:

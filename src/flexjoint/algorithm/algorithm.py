@@ -27,7 +27,7 @@ from ..compiler.ir.trace import check_count, declared
 from ..compiler.pipeline import cached, trace
 from ..compiler.runtime.calling import COMPILER_STACK, AlgorithmBase, inherit_vectorcall, with_stack
 from ..compiler.runtime.kernel import Kernel, Result
-from ..errors import InputError, listed as listed_names
+from ..errors import InputError, listed as listed_names, shown
 from ..progress import activity
 from ..robot import Robot
 from ..robot.parameters import Parameter, select, select_all, with_symbols
@@ -40,6 +40,7 @@ from .structure import KEYWORD_ARRAYS, Counts, Structure, counted, flatten
 
 ALGORITHMS: dict[str, Algorithm] = {}  # those of flexjoint, by name
 KERNELS_KEPT = 4 << 20  # bytes of object code; a kernel takes up to 40 times as much, most of it its Program
+MOST_ARRAYS = 100  # q and its derivatives
 CALL_OPTIONS = {"out": None, "finite": None, "threads": 1}  # keywords of every algorithm
 
 
@@ -249,8 +250,10 @@ class Algorithm(AlgorithmBase):
         if arrays is None:
             given = {name: keywords[name] for name, _ in keyword_arrays}
             arrays = self._arrays(robot, **given, **dict(options)) if self._arrays else least
-        if not isinstance(arrays, Integral) or arrays < least or (arrays > least and not self._variadic):
-            raise InputError(f"{self.__name__}: arrays is {arrays!r}; it takes {least}{' or more' * self._variadic}")
+        most = MOST_ARRAYS if self._variadic else least
+        if not isinstance(arrays, Integral) or not least <= arrays <= most:
+            takes = f"{least} to {most}" if self._variadic else str(least)
+            raise InputError(f"{self.__name__}: arrays is {shown(arrays)}; it takes {takes}")
         structure = Structure(int(arrays), keyword_arrays, options, self._checked_free(robot, free or ()))
         return structure._replace(derivatives=self._checked_derivatives(robot, structure, derivatives or ()))
 

@@ -29,7 +29,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import number
+from ..checks import number, whole
 from ..compiler.ir.trace import declare_outputs
 from ..errors import NOT_NUMBERS, RobotError, shown
 from ..file_limits import require
@@ -41,6 +41,7 @@ from ..types import Expression, FloatArray
 SPRINGS: Registry[type[Spring]] = Registry("spring law")  # by `kind` in robot files
 TRIAL_DEFLECTIONS = np.geomspace(1e-6, 1.0, 25)  # rad or m: where a law of unknown form is checked, on both sides
 INVERSE_TOLERANCE = 1e-6  # relative; a wrong formula errs by more, an inaccurate one by less
+MOST_DERIVATIVES = 100  # of a torque
 
 
 class Curve(NamedTuple):
@@ -150,7 +151,7 @@ class Spring(ABC):
         """
         x = ca.SX.sym("phi")
         found = [self.torque(x)]
-        for _ in range(order):
+        for _ in range(whole(f"{self.name}.gradients", "order", order, largest=MOST_DERIVATIVES)):
             found.append(ca.jacobian(found[-1], x))
         return ca.substitute(found[1:], [x], [ca.SX(phi)])
 
