@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -18,6 +19,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the cache of the 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # workers have a core each: further threads would only wait
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # without bytecode every Python that a test starts takes 0.4 s more
 sys.dont_write_bytecode = False
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background jobs ignore it; tests interrupt themselves
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.set_threshold(100_000, 50, 100)  # a worker keeps millions of objects: Python would go through them again and again
 
 

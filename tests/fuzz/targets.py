@@ -401,6 +401,14 @@ def make_motion(random: Random) -> Input:
     return Input("motion.toml", damaged(content.encode(), random) if random.random() < 0.3 else content.encode())
 
 
+def make_stiffness(random: Random) -> Input:
+    """A motion that is not one of a robot's frame: those are refused for stiffnesses."""
+    found = make_motion(random)
+    while any(x in found.content for x in (b"cartesian", b"pose", b'"arc"', b'"line"')):
+        found = make_motion(random)
+    return found
+
+
 def placed(given: Input, folder: Path) -> Path:
     path = folder / given.name
     path.write_bytes(given.content)
@@ -551,7 +559,7 @@ TARGETS = {
     "mjcf": Target(make_mjcf, run_mjcf),
     "drives": Target(make_drives, run_drives),
     "trajectory": Target(make_motion, run_trajectory),
-    "stiffness": Target(make_motion, run_stiffness),
+    "stiffness": Target(make_stiffness, run_stiffness),
     "samples": Target(make_samples, run_trajectory),
     "csv": Target(partial(make_log, kind="csv"), run_log),
     "npz": Target(partial(make_log, kind="npz"), run_log),

@@ -43,7 +43,8 @@ def export_component(
 
     Example:
         >>> import flexjoint as fj
-        >>> loop = fj.deployment.online_loop(fj.control.MotorPD(fj.load("hua_3r"), [500.0, 50.0]), period=1e-3)
+        >>> law = fj.control.MotorPD(fj.load("panda"), [500.0, 50.0])
+        >>> loop = fj.deployment.online_loop(law, period=1e-3)
         >>> [x.name for x in fj.deployment.export_component(loop, "c", "law")][:3]
         ['law.h', 'law.c', 'law.hpp']
     """

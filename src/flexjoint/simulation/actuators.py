@@ -15,6 +15,7 @@ import numpy as np
 from ..checks import whole
 from ..errors import NOT_NUMBERS, InputError
 from ..numerics import exp, log
+from ..reprs import repr_without_defaults
 from ..robot import Robot
 from ..spatial import ca, sx
 from ..types import Expression, FloatArray, Scalar
@@ -23,7 +24,7 @@ from .sensors import check_size
 BOUNDS = ("effort", "bandwidth", "torque_rate")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Actuators:
     """Motors with bounded torque, a lag of first order and a delay.
 
@@ -48,6 +49,8 @@ class Actuators:
     bandwidth: float | tuple[float, ...] = np.inf
     delay: int = 0
     torque_rate: float | tuple[float, ...] | None = None
+
+    __repr__ = repr_without_defaults
 
     def __post_init__(self) -> None:
         for name in BOUNDS:

@@ -105,7 +105,7 @@ def test_detection_names_both_fingers_and_an_elastic_leader_feels_its_follower()
     rng = np.random.default_rng(0)
     noisy = {x: getattr(run, x) + 1e-4 * rng.normal(size=run.q.shape) for x in ("v", "theta_v")}
     log = Log(ELASTIC, run.t, run.q, noisy["v"], run.theta, noisy["theta_v"], None, run.tau)
-    found = fj.detection.detect(log, quiet=(0.05, 0.45), cutoff=60.0)
+    found = fj.detection.detect(log, quiet=(0.05, 0.45), cutoff=60.0, per_hour=3600.0)
     first = found.detections[0]
     assert 0.5 < first.begin < 0.53
     assert found.struck(first) == ["right_finger", "left_finger"]

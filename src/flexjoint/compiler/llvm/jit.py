@@ -16,7 +16,7 @@ import ctypes
 import itertools
 import os
 import threading
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 from ...errors import InputError
@@ -27,7 +27,6 @@ LEVELS = {
     "x86-64-v3": ("avx2", 4),
     "x86-64-v4": ("avx512f", 8),
 }  # of the x86-64 ABI: a feature that distinguishes them, doubles in a vector register
-LIBRARIES = 64  # per linker: it frees the code of a library, but keeps 9 kB about it as long as it lives itself
 _lock = threading.Lock()
 _numbers = itertools.count()
 
@@ -94,20 +93,10 @@ def simd_lanes() -> int:
     return target().lanes
 
 
-@lru_cache(1)
-def _linker(number: int) -> Any:
-    """The linker of some libraries, which keep it alive."""
+@cache
+def _linker() -> Any:
     llvm, machine = _llvm()
     return llvm.create_lljit_compiler(machine)
-
-
-@cache
-def _passes() -> tuple[Any, Any]:
-    """LLVM's passes and their builder, made once: llvmlite frees neither (9 kB)."""
-    llvm, machine = _llvm()
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_instruction_combine_pass()
-    return passes, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
 
 
 def compile_object(ir: str) -> bytes:
@@ -130,17 +119,15 @@ def load_object(object_code: bytes, symbol: str = "kernel") -> MachineCode:
         llvm, _ = _llvm()
         library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
         library = library.export_symbol(symbol).export_symbol(SYMBOL)
-        number = next(_numbers)
-        linker = _linker(number // LIBRARIES)
-        owner = library.link(linker, f"flexjoint_{number}")
-        stack = ctypes.c_int64.from_address(owner[SYMBOL]).value
-        return MachineCode(owner[symbol], (linker, owner), object_code, stack)
+        owner = library.link(_linker(), f"flexjoint_{next(_numbers)}")
+        return MachineCode(owner[symbol], owner, object_code, ctypes.c_int64.from_address(owner[SYMBOL]).value)
 
 
 def _optimised(ir: str) -> Any:
-    llvm, _ = _llvm()
-    module = llvm.parse_assembly(ir, llvm.create_context())  # a context keeps every constant
+    llvm, machine = _llvm()
+    module = llvm.parse_assembly(ir)
     module.verify()
-    passes, builder = _passes()
-    passes.run(module, builder)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_instruction_combine_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return module
