@@ -21,14 +21,12 @@ from ..observers.timed import TimedObserver
 from ..robot import Robot
 from ..types import FloatArray
 from .outliers import (
-    WINDOW,
     Outlier,
+    bad_numbers,
     dead_encoders,
     describe_outliers,
-    deviating_numbers,
     find_outliers,
     forces,
-    largest,
     lasting_disturbances,
     weight,
     without_outliers,
@@ -42,7 +40,7 @@ MATTERS = 1.05  # outliers that raise no threshold by more than this factor are 
 ACTING = 0.1  # s for which the smallest detectable torque acts
 ALLOWED = 0.25  # of the effort limit: collisions that need more to be detected are reported
 STRANGE = 10.0  # a fault-free residual this many times the noise threshold is reported
-PASSES = 6  # rounds of removing outliers
+NOISE = 11.0  # median residuals: 7.5 standard deviations of normal noise
 BREAKDOWN = 0.06  # share of the samples that may be outliers, and that of good ones which are taken for outliers
 UNCERTAIN = 30.0  # largest factor by which one standard error of the noise may change the rate of false alarms
 
@@ -82,21 +80,22 @@ def learn_thresholds(
     clean = without_outliers(log, outliers)
     raw = outputs = run(residual, clean)
     bad: tuple[Outlier, ...] = ()
-    for _ in range(PASSES):
-        force, least = forces(outputs, kept, filters(residual), log.period), LEAST * largest_torques(clean)
-        more = lasting_disturbances(clean, force, kept, least, WINDOW + 1)
-        more = more or deviating_numbers(clean, needs(residual), force, kept)
-        more = more or lasting_disturbances(clean, force, kept, least, 1)
-        if not more:
-            break
-        bad += more
+    for last in (False, False, True):  # large outliers hide others
+        force = forces(outputs, kept, filters(residual), log.period)
+        if last:
+            scale = {
+                name: np.maximum(
+                    NOISE * np.median(np.abs(outputs[name][kept] - np.median(outputs[name][kept], axis=0)), axis=0),
+                    LEAST * largest_torques(clean)[: outputs[name].shape[1]],
+                )
+                for name in force
+            }
+            more = lasting_disturbances(clean, force, kept, scale, slowest(residual))
+        else:
+            more = bad_numbers(clean, needs(residual), force, kept)
         clean = without_outliers(clean, more)
-        outputs = run(residual, clean)
-    else:
-        raise InputError(
-            f"detect: in the fault-free part {describe_outliers(bad, log.robot, count)}, and still more are outliers: "
-            "take another part, or give thresholds"
-        )
+        outputs = run(residual, clean) if more else outputs
+        bad += more
     learnt, noise = levels(residual, outputs, kept, per_hour, clean)
     if len({x.sample for x in bad}) <= BREAKDOWN * count:
         believed, believed_noise = levels(residual, raw, kept, per_hour, clean)
@@ -121,23 +120,32 @@ def learn_thresholds(
                 f"{log.t[kept][k]:.4f} s, {size[k, i] / noise[name][i]:.0f} times its noise level, and so is the "
                 "threshold; check that this part is free of faults"
             )
-    check_plausible(learnt, (log, watched), "learnt")
+    check_plausible(learnt, (clean, watched), "learnt")
     return LearntThresholds(learnt, outliers)
 
 
 def levels(
     residual: TimedObserver, outputs: Mapping[str, FloatArray], kept: np.ndarray, per_hour: float, log: Log
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-    """Thresholds of a fault-free part, infinite where a residual is zero by design, and those for noise alone."""
+    """Thresholds of a fault-free part, infinite where a residual is zero by design, and those for noise alone.
+
+    The largest residual is extrapolated to the wanted rate: by the ratio of the levels that normal noise of the same
+    correlation exceeds as often, and once in this part.
+    """
     least = LEAST * largest_torques(log)
     fault_free = {name: x[kept] for name, x in outputs.items()}
-    noise = false_alarm_thresholds(spread_of_log(residual, fault_free), per_hour, residual.period)
+    spread = spread_of_log(residual, fault_free)
+    noise = false_alarm_thresholds(spread, per_hour, residual.period)
+    unit = {name: Spread(0 * x.mean, np.ones_like(x.mean), x.correlation) for name, x in spread.items()}
+    once = 3600 / (np.count_nonzero(kept) * residual.period) * sum(x.mean.size for x in spread.values())
+    rare, usual = (false_alarm_thresholds(unit, x, residual.period) for x in (per_hour, once))
     learnt = {}
     for name, level in noise.items():
         noise[name] = np.maximum(level, least[: level.size])
         largest_residuals = np.abs(fault_free[name]).max(axis=0)
         idle = residual.always_zero.get(name, np.zeros(level.size, dtype=bool))
-        learnt[name] = np.where(idle, np.inf, np.maximum(noise[name], MARGIN * largest_residuals))
+        factor = np.maximum(MARGIN, rare[name] / usual[name])
+        learnt[name] = np.where(idle, np.inf, np.maximum(noise[name], factor * largest_residuals))
         if not np.all(learnt[name] > 0):
             silent = residual.robot.motor_names[int(np.argmin(learnt[name]))]
             raise InputError(
@@ -154,7 +162,6 @@ def smallest_detectable(
 
     The residual is the torque times the step response 1 − Σ e^(−K_i t) Π_j K_j/(K_j − K_i), j ≠ i, of the filters.
     """
-    time = ACTING - confirmation
     time = max(ACTING - confirmation, 0.0)
     found = {}
     for name, level in thresholds.items():
@@ -206,7 +213,7 @@ def check_length(residual: TimedObserver, count: int, per_hour: float) -> None:
     rate of alarms at a standard deviations by the factor exp(a²/√(2N)); this must be at most UNCERTAIN.  Residual
     samples h seconds apart with the correlation ρ = exp(−K h) count as (1 − ρ²)/(1 + ρ²) = tanh(K h) independent ones.
     """
-    rate = min(cutoff for cutoffs in filters(residual).values() for cutoff in cutoffs) * residual.period
+    rate = slowest(residual)
     watched = [~residual.always_zero.get(name, np.zeros(size, bool)) for name, size in residual.channels.items()]
     size = sum(map(np.count_nonzero, watched))
     model = {"": Spread(np.zeros(size), np.ones(size), np.full(size, math.exp(-rate)))}
@@ -239,10 +246,17 @@ def filters(residual: TimedObserver) -> dict[str, list[float]]:
     return {name: [cutoff] for name in residual.channels}
 
 
+def slowest(residual: TimedObserver) -> float:
+    """Smallest cutoff of the filters, rad per sample."""
+    return min(cutoff for cutoffs in filters(residual).values() for cutoff in cutoffs) * residual.period
+
+
 def largest_torques(log: Log) -> FloatArray:
     """Largest torque per motor, or per joint if no motor torque was logged, Nm or N."""
     tau = log.tau if log.tau is not None else log.tau_e
-    return np.array([largest(x) for x in np.asarray(tau)[np.isfinite(log.t)].T])
+    return np.array(
+        [np.nanmax(np.abs(x), initial=0.0) for x in np.asarray(tau)[np.isfinite(np.diff(log.t, append=log.t[-1:]))].T]
+    )
 
 
 def capacity(robot: Robot, channel: str, logs: tuple[Log, ...]) -> FloatArray:

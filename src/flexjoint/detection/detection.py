@@ -349,7 +349,7 @@ def detect(
         residual: "best", the one with the most information that the columns allow (default), or "link", the link
             residual from joint torque sensors.
         detectable: Torque on any joint that must be detected if it acts for 0.1 s, Nm or N; a warning names joints that
-            need more.  By default 10 % of the effort limits of the robot.
+            need more.  By default 25 % of the effort limits of the robot.
 
     Returns:
         A DetectionReport.
@@ -357,8 +357,8 @@ def detect(
     Raises:
         InputError: Columns or thresholds are missing, or no plausible threshold can be learnt.
 
-    A learnt threshold is the largest of three: the level for `per_hour` false alarms by noise, 1.2 times the largest
-    fault-free residual, and 0.1 % of the joint's largest torque.  It is refused above half of the torque that the joint
+    A learnt threshold is the largest of three: the level for `per_hour` false alarms by noise, a multiple (1.2 or
+    more) of the largest fault-free residual, and 0.1 % of the joint's largest torque.  It is refused above half of the torque that the joint
     can give.  Impossible numbers in a log, and outliers of the fault-free part, are left out, with a warning; a part
     with more than 6 % of outliers, or too short for `per_hour`, is refused.
 

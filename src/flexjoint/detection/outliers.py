@@ -25,18 +25,15 @@ from ..types import FloatArray
 FASTEST = 100.0  # rad/s or m/s; in a fast log FASTER times the usual speed
 FASTER = 20.0
 USUAL = 0.995  # quantile of a column that is its usual size
-UNUSUAL = 4.0  # a single sample this many times its neighbours and the usual size does not count as the largest
 TORQUES = 10.0  # a torque this many times what the joint can give is impossible
 WINDOW = 3  # samples to both sides
 FROZEN, TURNED = 0.1, 0.02  # s for which a dead encoder repeats a number, and rad or m that its joint moves then
 GRAVITY = 9.81  # m/s²
 BLOCK = 100  # samples that give the size of the noise
-DEVIATIONS = 9.0  # median distances: six standard deviations of normal noise
-DIFFERENT = 4.0  # median distances of the neighbours from a line
-FORCES = 5.0  # median forces: 3.4 standard deviations
-SHARE = 0.2  # of a wrong torque that must show in the force, a mean over some samples; of an outlier nearby
+DEVIATIONS = 12.0  # median distances: six to eight standard deviations of normal noise
+FORCES = 5.0  # median forces: 3.4 standard deviations of normal noise
 LASTING = 4  # samples
-FAR, USUAL_SHARE = 10.0, 0.9  # a mean force this many times the given quantile is a disturbance
+FAR, USUAL_SHARE = 6.0, 0.8  # a mean force of so many times this quantile is a disturbance: 7.5 standard deviations
 MOST_SHOWN = 3  # outliers in a message
 
 
@@ -97,41 +94,28 @@ def weight(robot: Robot) -> float:
     return GRAVITY * sum(link.mass for link in robot.links) * max(reach, 1.0)
 
 
-def largest(x: FloatArray) -> float:
-    """Largest absolute value of a column, without single samples far above their neighbours and the usual size."""
-    sizes = np.pad(np.where(np.isfinite(x), np.abs(x), 0.0), 1)
-    beside = np.maximum(np.maximum(sizes[:-2], sizes[2:]), usual(x))
-    return float(np.max(sizes[1:-1], where=sizes[1:-1] <= UNUSUAL * beside, initial=0.0))
-
-
 def deviations(x: FloatArray) -> FloatArray:
-    """Distances (m,) of the samples of a column from the median of their neighbours; 0 where they are plausible.
+    """Distances (m,) of the samples of a column from lines through their neighbours; 0 where they are noise.
 
-    At most WINDOW samples in a row deviate.  They are plausible within DEVIATIONS times the median distance in a block,
-    where the column is not smooth, and within DIFFERENT times that of their neighbours from a line, where it rings; and
-    within two steps, of the column or of a quantized sensor.
+    The line has the median slope and the median offset of 2 WINDOW + 1 samples, so at most WINDOW bad ones in a row are
+    found.  Noise is less than DEVIATIONS median distances, in a block or from this line, and two quantization steps.
     """
     good, result = np.isfinite(x), np.zeros(x.size)
-    x = x[good]
-    if x.size <= 2 * WINDOW:
+    x, width = x[good], 2 * WINDOW + 1
+    if x.size < width:
         return result
     with np.errstate(over="ignore", invalid="ignore"):
-        near = sliding_window_view(np.pad(x, WINDOW, mode="reflect"), 2 * WINDOW + 1)
-        misfit = np.abs(x - np.median(near, axis=1))
-        blocks = np.sort(np.pad(misfit, (0, -x.size % BLOCK)).reshape(-1, BLOCK), axis=1)
-        count = np.count_nonzero(blocks, axis=1)  # that of a smooth column misfits at outliers only
-        scale, noisy = blocks[np.arange(len(blocks)), BLOCK - 1 - count // 2], count > BLOCK // 10
-        scale[~noisy] = np.median(scale[noisy]) if noisy.any() else 0.0
-        limit = DEVIATIONS * np.repeat(scale, BLOCK)[: x.size]
-        slope, steps = np.median(np.diff(near), axis=1), np.abs(np.diff(x))
-        near = near - slope[:, None] * np.arange(2 * WINDOW + 1)
-        near -= np.median(near, axis=1, keepdims=True)
-        limit = np.maximum(limit, DIFFERENT * np.median(np.abs(near), axis=1))
-        limit += 2 * (np.abs(slope) + smallest_step(steps))
-        limit[np.r_[0:WINDOW, x.size - WINDOW : x.size]] += 2 * WINDOW * np.median(steps)  # there slopes misfit
+        near, rows = (sliding_window_view(y, width) for y in (x, np.flatnonzero(good)))
+        near = near - np.median(np.diff(near) / np.diff(rows), axis=1)[:, None] * (rows - rows[:, :1])
+        near = np.abs(near - np.median(near, axis=1)[:, None])
+        windows = np.clip(np.arange(x.size) - WINDOW, 0, len(near) - 1)  # those at the ends serve several samples
+        misfit, local = near[windows, np.arange(x.size) - windows], np.median(near, axis=1)[windows]
+        blocks = np.array_split(misfit, max(x.size // BLOCK, 1))
+        usual_misfit = np.concatenate([np.full(len(block), np.median(block)) for block in blocks])
+        limit = DEVIATIONS * np.maximum(usual_misfit, local / 3) + 2 * smallest_step(np.abs(np.diff(x)))
     misfit[misfit <= limit] = 0.0
-    beside = sliding_window_view(np.pad(misfit, WINDOW), 2 * WINDOW + 1).max(axis=1)
-    result[good] = np.where(misfit > SHARE * beside, misfit, 0.0)  # medians beside an outlier are a little off
+    beside = sliding_window_view(np.pad(misfit, WINDOW), width).max(axis=1)
+    result[good] = np.where(misfit > beside / 4, misfit, 0.0)  # lines beside an outlier are a little off
     return result
 
 
@@ -268,51 +252,62 @@ def forces(
     return result
 
 
-def deviating_numbers(
+def bad_numbers(
     log: Log, reads: Sequence[str], force: Mapping[str, FloatArray], kept: np.ndarray
 ) -> tuple[Outlier, ...]:
-    """Numbers of a fault-free part that differ from their neighbours while the force is unusual.
+    """Numbers of a fault-free part that differ from their neighbours, except torques that did act.
 
-    The neighbours are the median of WINDOW samples to both sides, so at most WINDOW bad samples in a row are found.
-    Every scale is a median, so that nearly half of the samples may be bad; see `docs/detection.md`.
+    A logged torque that did not act leaves a force of its size in one row, or of half its size in two; one that did
+    leaves none.  The limit lies between, at a quarter.  If the noise of the force exceeds it, every torque that differs
+    from its neighbours is bad.
     """
     size = np.hstack([np.abs(x) for x in force.values()])
-    unusual = np.where(size > FORCES * np.median(size[kept], axis=0), size, 0.0).max(axis=1)
-    acting = sliding_window_view(np.pad(unusual, (0, WINDOW)), WINDOW + 1).max(axis=1) * kept  # in the next rows
+    scale = FORCES * np.median(size[kept], axis=0)
+    ahead = [
+        np.pad(x, (0, WINDOW), constant_values=np.inf)
+        for x in (size.max(axis=1), np.any(size > scale, axis=1).astype(float))
+    ]
+    acting, unusual = (sliding_window_view(x, WINDOW + 1).max(axis=1) for x in ahead)  # until WINDOW rows later
+    unusual = unusual > 0
     found: list[Outlier] = []
     for name in reads:
         for i, x in enumerate(getattr(log, name).T):
             limit = log.robot.motor_efforts[i] if name == "tau" else np.inf  # no more than that acts
             misfit = deviations(np.clip(x, -limit, limit))
-            least = SHARE * misfit if name in ("tau", "tau_e") else 0.0  # a torque that acts leaves no such force
-            rows = np.flatnonzero((misfit > 0) & (acting > least))
+            shows = acting > misfit / 4 if name in ("tau", "tau_e") else unusual
+            rows = np.flatnonzero((misfit > 0) & kept & shows)
             found += [Outlier(k, float(log.t[k]), name, i, float(x[k])) for k in rows.tolist()]
     return tuple(sorted(found))
 
 
 def lasting_disturbances(
-    log: Log, force: Mapping[str, FloatArray], kept: np.ndarray, least: FloatArray, shortest: int
+    log: Log, force: Mapping[str, FloatArray], kept: np.ndarray, noise: Mapping[str, FloatArray], rate: float
 ) -> tuple[Outlier, ...]:
-    """Samples of a fault-free part in which the mean force over LASTING samples is far above the usual one.
+    """Samples of a fault-free part in which the mean force over some samples is far above the usual one.
 
     Args:
         log: The log.
         force: Unknown forces by channel, (m, size).
         kept: Mask of the fault-free samples, (m,).
-        least: Force per joint or motor below which nothing is an outlier, Nm or N.
-        shortest: Samples that a disturbance lasts at least.
+        noise: Residuals by channel, (size,), Nm or N: forces that alone raise no residual above them are kept.
+        rate: Cutoff K h of the filter between force and residual, rad per sample; means are taken over LASTING samples,
+            twice as many, and so on up to 1/(K h).
     """
     found: list[Outlier] = []
     for name, x in force.items():
-        means = sliding_window_view(x, LASTING, axis=0).mean(axis=-1)
-        size = np.pad(np.abs(means), ((LASTING - 1, LASTING - 1), (0, 0)), mode="edge")
-        smallest = sliding_window_view(size, LASTING, axis=0).min(axis=-1)  # of all windows with this sample
-        limit = np.maximum(FAR * np.quantile(smallest[kept], USUAL_SHARE, axis=0), least[: x.shape[1]])
-        for i, disturbed in enumerate(((smallest > limit) & kept[:, None]).T):
-            for first, last in stretches(disturbed):
-                rows = range(first, last + 1)
-                if len(rows) >= shortest and np.median(np.abs(x[rows, i])) > limit[i]:  # not some of them alone
-                    found += [Outlier(k, float(log.t[k]), name, i, float(x[k, i])) for k in rows]
+        disturbed, width = np.zeros(x.shape, dtype=bool), LASTING
+        while width <= max(1 / rate, LASTING) and width < len(x):
+            padded = np.pad(np.where(disturbed, 0.0, x), ((width // 2, width - width // 2 - 1), (0, 0)))
+            means = np.abs(sliding_window_view(padded, width, axis=0).mean(axis=-1))
+            limit = np.maximum(
+                FAR * np.quantile(means[kept], USUAL_SHARE, axis=0), noise[name] / -math.expm1(-rate * width)
+            )
+            beside = np.pad(means, ((width // 2, width // 2), (0, 0)))
+            highest = sliding_window_view(beside, 2 * (width // 2) + 1, axis=0).max(axis=-1)
+            disturbed |= (highest > limit) & (means > 0.45 * highest)  # edges: half the height
+            width *= 2
+        rows = np.argwhere(disturbed & kept[:, None]).tolist()
+        found += [Outlier(k, float(log.t[k]), name, i, float(x[k, i])) for k, i in rows]
     return tuple(sorted(found))
 
 
