@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +31,13 @@ def one_joint() -> fj.Robot:
     return fj.Robot("sea", (fj.Link("shank", knee, "base", 2.0, [0.3, 0, 0], np.diag([0.01, 0.1, 0.1])),))
 
 
-def exact(robot: fj.Robot) -> fj.simulation.SimulationResult:
+def exact(robot: fj.Robot) -> fj.Simulation:
     """A motion without faults."""
     gains = [2000.0, DAMPING] if robot.n > 1 else [200.0, 10.0]
     return fj.simulate(robot, fj.control.FeedforwardPD(robot, gains), motion(robot.n, 1), 2e-3 * HALF, substeps=2)
 
 
-def logs(robot: fj.Robot, motion_of: fj.simulation.SimulationResult, sensors: Sensors, chatter: float) -> list[fj.Log]:
+def logs(robot: fj.Robot, motion_of: fj.Simulation, sensors: Sensors, chatter: float) -> list[fj.Log]:
     """Calibration and watched log of one motion."""
     rng, step = np.random.default_rng(0), sensors.position
     q, theta = (step * np.round(x / step) for x in (motion_of.q, motion_of.theta))
@@ -69,6 +70,15 @@ def cases() -> Iterator[tuple[str, list[fj.Log]]]:
             yield f"{name}, coarse, chattering", logs(robot, result, COARSE, DAMPING)
 
 
+def learnt(
+    residual: Any, log: fj.Log, watched: fj.Log, outputs: dict[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], int]:
+    """Thresholds, and the number of alarms in the watched log."""
+    thresholds = learn_thresholds(residual, log, watched, None, 1.0, lambda x, y: run(x, y, True)).thresholds
+    above = [np.abs(outputs[x]) > y for x, y in thresholds.items()]
+    return thresholds, sum(int(np.count_nonzero(x[1:] & ~x[:-1])) for x in above)
+
+
 def main() -> None:
     warnings.simplefilter("ignore", fj.FlexjointWarning)
     print("thresholds relative to the clean calibration (false alarms in 5 s), or - if refused")
@@ -77,17 +87,13 @@ def main() -> None:
         residual = residual_of(calm, 30.0)
         outputs = run(residual, watched, True)
 
-        def learnt(log: fj.Log) -> tuple[dict[str, np.ndarray], int]:
-            found = learn_thresholds(residual, log, watched, None, 1.0, lambda x, y: run(x, y, True)).thresholds
-            above = [np.abs(outputs[x]) > y for x, y in found.items()]
-            return found, sum(int(np.count_nonzero(x[1:] & ~x[:-1])) for x in above)
-
-        clean, alarms = learnt(calm)
+        clean, alarms = learnt(residual, calm, watched, outputs)
         for sizes in SIZES:
             row = [f"1.00 ({alarms})"]
             for count, burst in CASES:
                 try:
-                    found, alarms_of = learnt(spoilt(calm, count, burst, sizes, min(1, calm.tau.shape[1] - 1)))
+                    spoiled = spoilt(calm, count, burst, sizes, min(1, calm.tau.shape[1] - 1))
+                    found, alarms_of = learnt(residual, spoiled, watched, outputs)
                 except fj.InputError:
                     row.append("-")
                     continue

@@ -358,9 +358,9 @@ def detect(
         InputError: Columns or thresholds are missing, or no plausible threshold can be learnt.
 
     A learnt threshold is the largest of three: the level for `per_hour` false alarms by noise, a multiple (1.2 or
-    more) of the largest fault-free residual, and 0.1 % of the joint's largest torque.  It is refused above half of the torque that the joint
-    can give.  Impossible numbers in a log, and outliers of the fault-free part, are left out, with a warning; a part
-    with more than 6 % of outliers, or too short for `per_hour`, is refused.
+    more) of the largest fault-free residual, and 0.1 % of the joint's largest torque.  It is refused above half of the
+    torque that the joint can give.  Impossible numbers in a log, and outliers of the fault-free part, are left out,
+    with a warning; a part with more than 6 % of outliers, or too short for `per_hour`, is refused.
 
     Example:
         >>> import flexjoint as fj
