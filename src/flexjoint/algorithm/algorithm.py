@@ -39,38 +39,9 @@ from .signals import Signal, describe, expression
 from .structure import KEYWORD_ARRAYS, Counts, Structure, counted, flatten
 
 ALGORITHMS: dict[str, Algorithm] = {}  # those of flexjoint, by name
-KERNELS_KEPT = 4 << 20  # bytes of object code; a kernel takes up to 40 times as much, most of it its Program
+KERNELS_KEPT = 256  # per algorithm; the least recently used is dropped
 MOST_ARRAYS = 100  # q and its derivatives
 CALL_OPTIONS = {"out": None, "finite": None, "threads": 1}  # keywords of every algorithm
-
-
-class KeptKernels:
-    """Kernels of all algorithms, up to so many bytes; the least recently used are dropped."""
-
-    def __init__(self) -> None:
-        self._kernels: OrderedDict[tuple[Algorithm, Robot, Structure], Kernel] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.RLock()  # dropping a kernel may run finalizers that call algorithms
-
-    def get(self, key: tuple[Algorithm, Robot, Structure]) -> Kernel | None:
-        """The kernel under a key, which becomes the youngest; None if there is none."""
-        with self._lock:
-            if (kernel := self._kernels.get(key)) is not None:
-                self._kernels.move_to_end(key)
-            return kernel
-
-    def add(self, key: tuple[Algorithm, Robot, Structure], kernel: Kernel) -> None:
-        """Keep a kernel, and drop the oldest ones beyond the limit."""
-        with self._lock:
-            self._kernels[key] = kernel
-            self._bytes += kernel.code_size
-            while self._bytes > KERNELS_KEPT and len(self._kernels) > 1:
-                _, oldest = self._kernels.popitem(last=False)
-                self._bytes -= oldest.code_size
-                del oldest
-
-
-KEPT = KeptKernels()
 
 
 @inherit_vectorcall
@@ -104,6 +75,7 @@ class Algorithm(AlgorithmBase):
         self._packs = packs
         self._explain = explain
         self._requires = tuple(requires)
+        self._kernels: OrderedDict[tuple[Robot, Structure], Kernel] = OrderedDict()
         self._lock = threading.RLock()
 
     def __reduce__(self) -> str:
@@ -308,14 +280,14 @@ class Algorithm(AlgorithmBase):
     def kernel(self, robot: Robot, structure: Structure) -> Kernel:
         """The compiled code, made at the first call."""
         with self._lock:
-            known = KEPT.get((self, robot, structure)) is not None
+            known = (robot, structure) in self._kernels
         # Not within the lock: the thread that makes the code may be another one.
         return with_stack(0 if known else COMPILER_STACK, lambda: self._kernel(robot, structure))
 
     def _kernel(self, robot: Robot, structure: Structure) -> Kernel:
-        key = (self, robot, structure)
+        key = (robot, structure)
         with self._lock:
-            kernel = KEPT.get(key)
+            kernel = self._kernels.get(key)
             if kernel is None:
                 kernel = cached(
                     self._key(robot, structure),
@@ -324,7 +296,10 @@ class Algorithm(AlgorithmBase):
                     nominal=tuple(parameter.value for parameter in select_all(robot, structure.free)),
                     explain=self._explanation(robot, structure),
                 )
-                KEPT.add(key, kernel)
+                self._kernels[key] = kernel
+                if len(self._kernels) > KERNELS_KEPT:
+                    self._kernels.popitem(last=False)
+            self._kernels.move_to_end(key)
             return kernel
 
     def _explanation(self, robot: Robot, structure: Structure) -> Callable[[Sequence[FloatArray]], str | None] | None:

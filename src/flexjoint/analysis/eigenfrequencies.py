@@ -65,7 +65,7 @@ def joint_eigenfrequencies(robot: Robot, q: ArrayLike) -> FloatArray:
     return np.where(reached[..., None], found, np.nan)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def stiffnesses(robot: Robot) -> Kernel:
     """Kernel q -> dτ_e/dφ per joint under gravity, 0 at rigid joints; then those of parallel springs, if any."""
 

@@ -113,7 +113,7 @@ def numbers(robot: Robot, name: str, value: ArrayLike) -> FloatArray:
     return array
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def slopes(robot: Robot) -> Kernel:
     """Kernel (x, w, τ) -> ∂w'/∂(x, w, τ) and ∂τ_e/∂(x, w), for free coordinates x with velocities w."""
     plant = Plant(robot)

@@ -258,7 +258,7 @@ def deflection_at_rest(robot: Robot, q: ArrayLike) -> FloatArray:
     return evaluate(deflection_program(robot), static_torque(robot, q))[0]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def deflection_program(robot: Robot) -> Program:
     """φ (n,) of springs that give the links τ_e (n,), zero at rigid joints."""
 

@@ -88,7 +88,7 @@ def held_modes(robot: Robot, q: ArrayLike, stiffness: ArrayLike | None = None) -
     return oscillating(robot, mass_matrix(robot, pose)[chosen], D[chosen], K[chosen], elastic)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def static_slope(robot: Robot) -> Kernel:
     """Kernel q -> ∂g/∂q (n, n), g with parallel springs."""
     n = robot.n
@@ -100,7 +100,7 @@ def static_slope(robot: Robot) -> Kernel:
     return kernel_of(f"static slope of {robot.name}", [Array("q", (n,))], function, key, None, loops=False)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def stiffness_at_rest(robot: Robot) -> Kernel:
     """Kernel q -> stiffness of each spring under the static torque (n,)."""
     n = robot.n

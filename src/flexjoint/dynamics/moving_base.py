@@ -97,7 +97,7 @@ def angular_velocity(angles: Stack) -> Vector:
     return yaw_v * unit_z() + pitch_v * ca.vertcat(-sy, cy, 0) + roll_v * ca.vertcat(cy * cp, sy * cp, -sp)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def pose_kernel(gravity: Sequence[float], count: int) -> Kernel:
     """The stack of a pose (count, 6) -> [ω_0, ω_0', ..., a_0, ...], three numbers each."""
 

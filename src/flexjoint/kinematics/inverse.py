@@ -119,7 +119,7 @@ def inverse_kinematics(
     return _postures(problem, q, found.starts, hopeless, shape)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def scale(robot: Robot, tasks: tuple[Task, ...]) -> float:
     """SHARE of the longest way from the base to a frame at q = 0, along the joints, in m; 1 if there is none."""
     ways = [

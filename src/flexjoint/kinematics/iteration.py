@@ -32,7 +32,7 @@ PULL = 0.5  # α
 LONGEST_PULL = 0.2  # in units of D: the null space of J bends
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def error_kernel(robot: Robot, tasks: tuple[Task, ...], length: float) -> Kernel:
     """The kernel of the errors: (q, goals) to (position error, rotation error)."""
 
@@ -42,7 +42,7 @@ def error_kernel(robot: Robot, tasks: tuple[Task, ...], length: float) -> Kernel
     return made("errors", robot, tasks, f"{length!r}", [], function)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def step_kernel(robot: Robot, tasks: tuple[Task, ...], length: float, steps: int) -> Kernel:
     """The kernel of some steps: (q, goals, lower, upper, unit) to (q, position error, rotation error)."""
 
@@ -53,7 +53,7 @@ def step_kernel(robot: Robot, tasks: tuple[Task, ...], length: float, steps: int
     return repeated("steps", robot, tasks, length, steps, ["lower", "upper", "unit"], step)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def preference_kernel(robot: Robot, tasks: tuple[Task, ...], length: float, steps: int) -> Kernel:
     """The same with a pull towards a posture: also takes the preferred one and the weight, 0 or 1, of each joint."""
 

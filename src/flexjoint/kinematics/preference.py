@@ -96,7 +96,7 @@ def away_from_limits(problem: Problem) -> Preference:
     return Preference(problem, preferred, np.where(counts, half, np.pi * problem.unit), counts, False)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def turning(robot: Robot) -> np.ndarray:
     """Whether a whole turn of a coordinate changes no pose, (n,): its joints only turn, by whole ratios."""
     found = np.ones(robot.n, dtype=bool)

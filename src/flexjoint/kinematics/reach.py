@@ -105,7 +105,7 @@ class Reach(NamedTuple):
         return found
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def reach_of(robot: Robot, task: Task, lower: tuple[float, ...], upper: tuple[float, ...]) -> Reach:
     """Bounds of the reach of a task's frame with limits per coordinate."""
     joints, last = chain(robot, task, lower, upper)

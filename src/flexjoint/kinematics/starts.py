@@ -53,7 +53,7 @@ class Starts:
         return postures[np.arange(count)[:, None], chosen]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def choice_kernel(weights: tuple[tuple[tuple[int, float], ...], ...], sizes: tuple[int, ...]) -> Kernel:
     """The kernel (goals, frames of all choices) to the index of the choice nearest to the goals.
 

@@ -120,7 +120,7 @@ def robot_parameters(robot: Robot) -> dict[str, Parameter]:
     return dict(found_in(numeric("robot_parameters", robot)))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def found_in(robot: Robot) -> Mapping[str, Parameter]:
     """The parameters of a robot by path."""
     found: dict[str, Parameter] = {}

@@ -177,7 +177,7 @@ def undeflected_motors(robot: Robot, q: FloatArray) -> FloatArray:
     return product(matrices(robot).matrix, q.reshape(-1, robot.n).T).T.reshape(q.shape)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def tied_motors(robot: Robot, free: tuple[str, ...]) -> Kernel:
     """θ and θ' of all motors, rigid ones at their links, from a state and values of `free` parameters."""
     selected, like = select_all(robot, free), plant_arrays(robot)

@@ -173,7 +173,7 @@ class Instrumentation:
 NONE = Instrumentation()
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def spring_torques(robot: Robot, free: tuple[str, ...] = ()) -> Kernel:
     """Torques on the links and their rates from a state and values of `free` parameters.
 

@@ -50,7 +50,7 @@ class CompiledLoop(NamedTuple):
         return self.precomputation(references) if self.precomputation else references
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def loop_kernel(loop: ClosedLoop, blocking: Blocking) -> CompiledLoop:
     """The kernel from `LoopInputs` to `LoopOutputs`; it may take references that were `precomputed`."""
     inputs, outputs = input_arrays(loop, blocking.periods), output_arrays(loop, blocking.periods)

@@ -132,7 +132,7 @@ def arrays_of(plant: Plant, x: FloatArray) -> PlantState:
     return PlantState(*joints, *own)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def recorded_gears(robot: Robot) -> Kernel:
     """What `Plant.recorded` gives of a state."""
     like, columns = plant_arrays(robot), gear_columns(robot)

@@ -201,7 +201,7 @@ def euler_step(Z: FloatArray) -> FloatArray:
     return S
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def accelerations(robot: Robot, contact: Contact | None, paths: tuple[str, ...]) -> Kernel:
     """(x, w, τ, values of parameters) -> w' of the free coordinates x with the velocities w."""
     p, m = robot.n + len(Plant(robot).behind), robot.motor_count

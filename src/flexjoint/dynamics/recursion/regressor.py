@@ -47,7 +47,7 @@ BASE: dict[str, Callable[[Inertia], Scalar]] = {
     "Sigma_yz": lambda x: x.Sigma[1, 2],
     "I_zz": lambda x: x.Sigma[0, 0] + x.Sigma[1, 1],
 }
-ROBOTS_KEPT = 16  # by caches of kernels, which take up to megabytes each
+ROBOTS_KEPT = 64
 INDEPENDENT = 1e-7  # what of a unit column lies outside the span of others: 1e-16, or on the robots tried 0.1 and more
 
 

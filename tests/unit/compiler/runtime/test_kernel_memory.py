@@ -27,7 +27,7 @@ def torque(mass):
 @pytest.fixture
 def forgetful(monkeypatch):
     """An algorithm of its own that keeps one kernel."""
-    monkeypatch.setattr(api, "KERNELS_KEPT", 1)  # byte: the youngest stays
+    monkeypatch.setattr(api, "KERNELS_KEPT", 1)
     return fj.algorithm.Algorithm(fj.gravity_torque.__wrapped__, "tau")
 
 
