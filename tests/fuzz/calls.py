@@ -246,6 +246,7 @@ def fuzz(count: int, seed: int, first: int = 0) -> Counter[str]:
                 if not places[place(error)]:
                     print(f"{place(error)}: {error!s:.100} ({made(index, seed)[0]}, --index {index})", file=sys.stderr)
                 places[place(error)] += 1
+    faulthandler.cancel_dump_traceback_later()
     return places
 
 
