@@ -127,7 +127,8 @@ class ModelSearch:
         """
         before = len(self.anchored)
         for k, x in enumerate(found.equations[0].unknowns.parameters):
-            c, deviation = found.fit.values[k], math.sqrt(found.fit.covariance[k, k])
+            c, variance = found.fit.values[k], found.fit.covariance[k, k]
+            deviation = math.sqrt(variance) if variance >= 0 else math.inf  # rounding of singular equations: unknown
             shown = deviation <= GOOD * c or (abs(c - 1) > SIGNIFICANT * deviation and c > 0)
             if x.kind == "sensor_scale" and x.joint not in self.anchored and not (found.fit.converged and shown):
                 self.anchored[x.joint] = deviation
