@@ -139,7 +139,9 @@ def with_wrong_models(estimates: Sequence[Estimate], tests: Sequence[ResidualTes
     Without convergence nothing is known.
     """
     if not converged:
-        return [dataclasses.replace(x, verdict=UNKNOWN, reason=UNFINISHED) for x in estimates]
+        unknown = [x.verdict == UNKNOWN and x.reason for x in estimates]  # a reason of its own says more
+        new = [dataclasses.replace(x, verdict=UNKNOWN, reason=UNFINISHED) for x in estimates]
+        return [x if kept else y for x, y, kept in zip(estimates, new, unknown)]
     wrong = {x.joint: x for x in tests if not x.passed}
     return [
         dataclasses.replace(x, verdict=WEAK, reason=f"the model is wrong: {wrong[x.joint].finding}")
